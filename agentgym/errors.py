@@ -15,6 +15,7 @@
     │   └── UnsupportedError     the provider lacks the capability
     ├── SurfaceError         a surface cannot be opened or driven
     │   ├── SurfaceEndedError  the program behind it ended; the episode is judged
+    │   ├── SurfaceLostError   a process that episodes share ended; the episode is played again
     │   └── ActionError      the action is not a legal tool call (the agent's fault)
     ├── ServiceError         a service refused a call or is itself broken; carries a code
     ├── VerifierError        a check, rubric or judge is broken
@@ -141,6 +142,10 @@ class SurfaceError(AgentGymError):
 
 class SurfaceEndedError(SurfaceError):
     """The program behind the surface ended during the episode, which is judged as it is."""
+
+
+class SurfaceLostError(SurfaceError):
+    """A process that episodes share, such as a browser, ended: no episode is to blame for it."""
 
 
 class ActionError(SurfaceError):

@@ -12,7 +12,13 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from agentgym.errors import AgentGymError, MissingExtraError, NotFoundError, PluginError
+from agentgym.errors import (
+    AgentGymError,
+    ConfigError,
+    MissingExtraError,
+    NotFoundError,
+    PluginError,
+)
 
 if TYPE_CHECKING:
     from agentgym.protocols import SandboxProvider
@@ -110,6 +116,16 @@ def make(
             f"see agentgym.protocols.{like.__name__}"
         )
     return made
+
+
+def no_argument(group: str, name: str, argument: str) -> None:
+    """Refuse any argument, for plug-ins whose specs are their names.
+
+    Raises:
+        ConfigError: There is an argument.
+    """
+    if argument:
+        raise ConfigError(f"{_NOUNS[group]} {name!r} takes no argument, got {argument!r}")
 
 
 def _is_text(value: object) -> bool:

@@ -66,6 +66,7 @@ def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), para
         env="counter",
         surface={},
         answer="text",
+        replies=(),
         max_steps=max_steps,
         limits=SimpleNamespace(wall_s=wall_s),
         replay=SimpleNamespace(volatile_text=volatile_text, volatile_paths=()),

@@ -216,3 +216,35 @@ def write_shop(root: Path, **changes: str) -> Path:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     return folder
+
+
+REPLIES = """
+[[user.reply]]
+id = "ask_order"
+say = "Which order is it?"
+[[user.reply]]
+id = "ask_name"
+say = "What is your name?"
+[[user.reply]]
+id = "thanks"
+say = "Thank you."
+[[user.reply]]
+id = "cannot"
+say = "I cannot do that."
+"""
+HEARING = """
+schema_version = "agentgym.user/1"
+name = "Ada"
+goal = "You want your money back."
+[[fact]]
+id = "order"
+heard = ["ask_order"]
+say = "It's {{case.order}}."
+[[state]]
+id = "asking"
+idle = ["And my money?"]
+[[state.rule]]
+heard = ["cannot"]
+say = "Then I leave."
+leave = true
+"""

@@ -32,7 +32,7 @@ from agentgym.chat.toolcalls import (
     said,
     usable_calls,
 )
-from agentgym.errors import AgentError, PolicyError
+from agentgym.errors import AgentError, ConfigError, PolicyError
 from agentgym.records import (
     Briefing,
     Decision,
@@ -43,12 +43,16 @@ from agentgym.records import (
     TokenUsage,
     ToolSpec,
 )
+from agentgym.surfaces.selection import picked
 from agentgym.threads import COMPUTING
 
 ASKS = 3
 EXAMPLE = "openai:gpt-x?stream=true&temperature=0"
 
 _SAID_CHARS = 2_000
+_KEPT = ("submit", "give_up", "message_user")
+"""Tools of every episode, which the option `tools` does not take away."""
+
 _REASON_CHARS = 200
 _REFUSED = (400, 413, 422)
 """Statuses with which a server refuses the content of a request."""
@@ -72,6 +76,8 @@ class Options(BaseModel):
         timeout_s: Seconds one reply may take, retries included.
         retries: Attempts after the first, on 429, 5xx and broken connections.
         context_tokens: Estimated size in tokens to which the dialogue is trimmed.
+        tools: Names or globs of the tools that the model gets, separated by commas; `submit` and
+            `give_up` are always among them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -88,6 +94,7 @@ class Options(BaseModel):
     timeout_s: float = Field(300.0, gt=0)
     retries: int = Field(4, ge=0)
     context_tokens: int = Field(100_000, ge=1)
+    tools: str | None = Field(None, min_length=1)
 
     def request(self) -> dict[str, Any]:
         """Return the request fields that the options set; the server chooses its defaults."""
@@ -144,7 +151,10 @@ class OpenAIAgent:
                 or refused, it talks without end, or the token budget is spent.
             AgentError: The endpoint failed.
         """
-        if self._options.parallel_tool_calls is not False and (call := next_call(history)):
+        tools = self._offered(tools)
+        offered = {tool.name for tool in tools}
+        call = None if self._options.parallel_tool_calls is False else next_call(history)
+        if call and (self._options.tools is None or call.action.tool in offered):
             return call
         usage = TokenUsage()
         corrections: list[ChatMessage] = []
@@ -162,6 +172,8 @@ class OpenAIAgent:
             usage += completion.usage
             try:
                 first, *_ = usable_calls(message, completion.finish_reason)
+                if self._options.tools is not None and first.tool not in offered:
+                    raise UnusableReplyError(f"There is no tool {first.tool!r}.")
             except UnusableReplyError as problem:
                 corrections += correction(message, problem)
                 nudges.append(Nudge(said(message)[:_SAID_CHARS], str(problem)))
@@ -173,6 +185,21 @@ class OpenAIAgent:
         failure = _unusable(self._model, nudges, usage)
         failure.generations = tuple(made)
         raise failure
+
+    def _offered(self, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
+        """Return the tools that the option `tools` leaves to the model.
+
+        Raises:
+            AgentError: One of its globs fits no tool of the environment.
+        """
+        if self._options.tools is None:
+            return tools
+        globs = self._options.tools.split(",")
+        try:
+            chosen = picked("agent 'openai': option tools", tools, globs)
+        except ConfigError as error:
+            raise AgentError(str(error)) from error
+        return [tool for tool in tools if tool in chosen or tool.name in _KEPT]
 
     def _generation(self, completion: Completion, *, rejected: bool) -> Generation:
         return Generation(

@@ -29,6 +29,7 @@ from agentgym.cli.suite import app as suite
 from agentgym.cli.task import app as task
 from agentgym.cli.train import train
 from agentgym.cli.verifier import verifier
+from agentgym.cli.watch import watch
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -65,6 +66,7 @@ _add("list", list_catalogue, "agentgym list tasks '*git*'")
 _add("eval", evaluate, "agentgym eval terminal --agent oracle --agent noop --trials 4")
 _add("train", train, "agentgym train examples/tiny-terminal.toml")
 _add("serve", serve, "agentgym serve --mcp terminal/git-repair-v1 --http")
+_add("watch", watch, "agentgym watch desktop/packing-list-v1 --agent oracle")
 _add("replay", replay, "agentgym replay runs/demo 3")
 _add("grade", grade, "agentgym grade runs/demo --grader loops --grader localisation")
 _add("regrade", regrade, "agentgym regrade runs/demo --episode 3")

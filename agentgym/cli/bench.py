@@ -14,7 +14,8 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="What to measure: sandbox, pool, verify, tools, rl, cost, swe, web or cluster."
+            help="What to measure: sandbox, pool, verify, tools, rl, cost, swe, web, desktop or "
+            "cluster."
         ),
     ],
     json_file: Annotated[

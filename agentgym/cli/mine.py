@@ -58,9 +58,8 @@ def mine(
     Called again with the same DIR, it goes on where it was stopped. DIR/report.json tells why each
     candidate was dropped.
     """
-    from agentgym.authoring.stage import open_provider
-    from agentgym.cli.console import stderr_console, stdout_console
-    from agentgym.cli.interruption import run_cancellable, stoppable
+    from agentgym.cli.console import stdout_console
+    from agentgym.cli.resumable import run_resumable
     from agentgym.swe.clone import open_clone
     from agentgym.swe.instance_fields import repository as checked_name
     from agentgym.swe.mining.mine import Mining, MiningPlan
@@ -81,28 +80,11 @@ def mine(
         spec=None if specs is None else find_spec(repo, "", [load_table(specs)]),
         rewrite=None if model is None else rewriter(model),
     )
-    told = stderr_console()
-    provider = open_provider(sandbox)
-
-    async def run() -> MiningReport:
-        try:
-            mining = Mining(
-                plan, provider, lambda line: told.print(line, markup=False, soft_wrap=True)
-            )
-            return await mining.run()
-        finally:
-            await provider.close()
-
-    with stoppable(lambda: told.print("stopped; the same command goes on from here")):
-        report = run_cancellable(run())
-    console = stdout_console()
-    console.print(_summary(report), markup=False, soft_wrap=True)
+    report = run_resumable(sandbox, lambda provider, tell: Mining(plan, provider, tell).run())
+    text = _summary(report)
     if report.kept:
-        console.print(
-            f"run them with: agentgym eval {out / 'tasks' / plan.suite} -a oracle -a noop",
-            markup=False,
-            soft_wrap=True,
-        )
+        text += f"\nrun them with: agentgym eval {out / 'tasks' / plan.suite} -a oracle -a noop"
+    stdout_console().print(text, markup=False, soft_wrap=True)
 
 
 def _summary(report: MiningReport) -> str:
@@ -115,7 +97,7 @@ def _summary(report: MiningReport) -> str:
 
 def _name_of(clone: Clone) -> str:
     """Return ``owner/name`` from the clone's remote, or from its folder."""
-    remote = clone.git("config", "--get", "remote.origin.url", check=False).decode().strip()
+    remote = clone.setting("remote.origin.url")
     if found := re.search(r"([A-Za-z0-9-]+)/([A-Za-z0-9._-]+?)(?:\.git)?/?$", remote):
         return f"{found[1]}/{found[2]}"
     folder = clone.path.resolve()

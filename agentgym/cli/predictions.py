@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentgym.cli.vouching import TaskOption, vouched_for
 
 if TYPE_CHECKING:
+    from agentgym.swe.instance import Instance
     from agentgym.swe.prediction_grading import Result
     from agentgym.swe.predictions import Prediction
 
@@ -46,56 +49,36 @@ def grade_predictions(
     Called again with the same DIR, it grades what has no result yet. DIR/report.json has the fields
     of SWE-bench's report. The exit code is 1 if a prediction could not be graded.
     """
-    from agentgym.authoring.stage import open_provider
-    from agentgym.cli.console import stderr_console, stdout_console
-    from agentgym.cli.interruption import run_cancellable, stoppable
-    from agentgym.errors import NotFoundError
-    from agentgym.swe.instance_files import read_instances
-    from agentgym.swe.prediction_grading import GradingPlan
+    from agentgym.cli.console import stdout_console
+    from agentgym.cli.resumable import run_resumable
+    from agentgym.swe.prediction_grading import Fate, GradingPlan
     from agentgym.swe.prediction_grading import grade_predictions as grade
-    from agentgym.swe.predictions import gold_predictions, read_predictions
     from agentgym.swe.specs.table import BUNDLED, load_table
 
-    known = {each.id: each for each in read_instances(instances)}
-    for name in only or ():
-        if name not in known:
-            raise NotFoundError("instance", name, known)
-    known = {name: each for name, each in known.items() if not only or name in only}
-    given = (
-        gold_predictions(known.values())
-        if predictions == "gold"
-        else read_predictions(Path(predictions))
-    )
+    known = _instances(instances, only or ())
     plan = GradingPlan(
-        predictions=[each for each in given if not only or each.instance_id in only],
+        predictions=_predictions(predictions, known, chosen=bool(only)),
         instances=known,
         clones=clones,
         out=out,
         tables=[load_table(path) for path in (BUNDLED, *(specs or ()))],
         jobs=jobs or os.cpu_count() or 1,
     )
-    told, console = stderr_console(), stdout_console()
-    provider = open_provider(sandbox)
-    shown = 0
+    numbers = itertools.count(1)
 
-    def show(result: Result) -> None:
-        nonlocal shown
-        shown += 1
-        line = f"[{shown}/{len(plan.predictions)}] {result.instance_id}  {result.fate.value}"
-        reason = result.reason.splitlines()[0] if result.reason else ""
-        told.print(f"{line}  {reason}", markup=False, soft_wrap=True)
+    def described(result: Result) -> str:
+        line = f"[{next(numbers)}/{len(plan.predictions)}] {result.instance_id}"
+        first = result.reason.partition("\n")[0]
+        # The cause of a failed build stands below its first line.
+        return (
+            f"{line}  {result.fate.value}  {result.reason if result.fate is Fate.ERROR else first}"
+        )
 
-    async def run() -> dict[str, Any]:
-        try:
-            return await grade(
-                plan, provider, lambda line: told.print(line, markup=False, soft_wrap=True), show
-            )
-        finally:
-            await provider.close()
-
-    with stoppable(lambda: told.print("stopped; the same command goes on from here")):
-        report = run_cancellable(run())
-    console.print(
+    report = run_resumable(
+        sandbox,
+        lambda provider, tell: grade(plan, provider, tell, lambda result: tell(described(result))),
+    )
+    stdout_console().print(
         f"{report['resolved_instances']} of {report['submitted_instances']} resolved, "
         f"{report['unresolved_instances']} not, {report['empty_patch_instances']} empty, "
         f"{report['error_instances']} could not be graded\n{out / 'report.json'}",
@@ -104,6 +87,37 @@ def grade_predictions(
     )
     if report["error_instances"]:
         raise typer.Exit(1)
+
+
+def _instances(path: Path, only: Sequence[str]) -> dict[str, Instance]:
+    """Return the instances of a file by id, or those that are named.
+
+    Raises:
+        NotFoundError: The file does not have a named one.
+    """
+    from agentgym.errors import NotFoundError
+    from agentgym.swe.instance_files import read_instances
+
+    known = {each.id: each for each in read_instances(path)}
+    for name in only:
+        if name not in known:
+            raise NotFoundError("instance", name, known)
+    return {name: each for name, each in known.items() if not only or name in only}
+
+
+def _predictions(
+    given: str, instances: Mapping[str, Instance], *, chosen: bool
+) -> list[Prediction]:
+    """Return the predictions of a file or the gold ones; those of chosen instances alone."""
+    from agentgym.swe.predictions import gold_predictions, read_predictions
+
+    if given == "gold":
+        return list(gold_predictions(instances.values()))
+    return [
+        each
+        for each in read_predictions(Path(given))
+        if not chosen or each.instance_id in instances
+    ]
 
 
 def predictions(

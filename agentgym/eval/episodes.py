@@ -47,7 +47,7 @@ class Episodes:
     async def run(
         self, store: RunStore, row: EpisodeRow, on_step: Callable[[Step], None]
     ) -> EpisodeResult:
-        """Run an episode to its recorded end.
+        """Run an episode to its recorded end; once more if a process that episodes share ended it.
 
         Args:
             store: Where it is recorded.
@@ -57,6 +57,16 @@ class Episodes:
         Raises:
             RecordError: It cannot be recorded.
         """
+        result = await self._play(store, row, on_step)
+        if not result.lost:
+            return result
+        await store.threads.finish(store.reset_episode, row.id)
+        again = await store.threads.finish(store.episode, row.id)
+        return await self._play(store, again, on_step, f"played again: {result.error}")
+
+    async def _play(
+        self, store: RunStore, row: EpisodeRow, on_step: Callable[[Step], None], note: str = ""
+    ) -> EpisodeResult:
         settings = self._settings
         try:
             environment = await self._environment(row)
@@ -75,6 +85,7 @@ class Episodes:
             timeout_s=settings.timeout_s,
             on_step=on_step,
             step_tests=settings.step_tests,
+            note=note,
         )
 
     async def prepare(self, row: EpisodeRow) -> StartingPoint | None:

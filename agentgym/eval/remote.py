@@ -176,6 +176,7 @@ class RemoteEpisodes:
             _unpack(played.archive, Path(folder))
             source = RunStore.open(Path(folder))
             try:
+                _read_whole(source)
                 self._store.merge(
                     source, {_FIRST: episode_id}, lambda size: no_room(self._store, size)
                 )
@@ -194,13 +195,30 @@ def _packed(folder: Path) -> bytes:
 
 
 def _unpack(data: bytes, folder: Path) -> None:
-    """Write the files of a run.
+    """Write the files of a run; they take no more than the archive.
 
     Raises:
         RecordError: It is no such archive.
     """
     try:
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        # Of any other mode, a compressed archive could unpack to any size.
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            members = archive.getmembers()
+            odd = next((m for m in members if not m.isreg() or m.issparse()), None)
+            if odd is not None or sum(m.size for m in members) > len(data):
+                name = "" if odd is None else f": {odd.name!r:.100} is no plain file"
+                raise RecordError(f"a worker returned an archive of another form{name}")
             archive.extractall(folder, filter="data")
-    except (OSError, tarfile.TarError) as error:
+    except (OSError, ValueError, tarfile.TarError) as error:
         raise RecordError(f"a worker returned no run: {error}") from error
+
+
+def _read_whole(source: RunStore) -> None:
+    """Read all episodes of a run once, so that nothing damaged is merged.
+
+    Raises:
+        RecordError: Something is damaged.
+    """
+    for row in source.episodes():
+        for _ in source.iter_steps(row.id):
+            pass

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ TEXT_CHARS = 4096
 
 ALL_STEPS_UP_TO = 500
 """Largest number of episodes with which passed episodes show their steps, too."""
+
+MOST_FIELDS = 40
+"""Largest number of arguments, facts, events or nudges of a step that are shown."""
 
 STEPS_CHARS = 32 * 2**20
 """Characters of steps on one page; later episodes name the command that shows their steps."""
@@ -53,8 +57,13 @@ class StepView:
     @property
     def size(self) -> int:
         """Number of characters that this step adds to the page."""
-        texts = [self.thought, self.output, *(value for _, value in self.arguments)]
-        texts += [text for nudge in self.nudges for text in nudge]
+        pairs = (*self.arguments, *self.facts, *self.nudges)
+        texts = [
+            self.thought,
+            self.output,
+            *self.events,
+            *(text for pair in pairs for text in pair),
+        ]
         return sum(map(len, texts))
 
 
@@ -209,14 +218,16 @@ def _mark(row: EpisodeRow) -> str:
 
 
 def _step(step: Step) -> StepView:
-    seen, given = step.observation, step.action.arguments
+    seen, given = step.observation, dict(islice(step.action.arguments.items(), MOST_FIELDS))
     arguments = [(_shown(name), _shown(v)) for name, v in given.items() if isinstance(v, str)]
     headline = arguments[0][1].strip().partition("\n")[0][:160] if arguments else ""
     if arguments and arguments[0][1].strip() == headline:
         arguments = arguments[1:]
     settings = {name: value for name, value in given.items() if not isinstance(value, str)}
     told = {name: value for name, value in seen.data.items() if value is not False}
-    facts = [*settings.items(), *told.items()]
+    facts = [*settings.items(), *islice(told.items(), MOST_FIELDS)]
+    if left := len(step.action.arguments) - len(given):
+        facts.append(("further arguments", left))
     height, width = seen.image.shape[:2] if seen.image is not None else (0, 0)
     return StepView(
         number=step.index + 1,
@@ -227,8 +238,10 @@ def _step(step: Step) -> StepView:
         output=_shown(seen.text),
         facts=[(_shown(name), _words(value)) for name, value in facts],
         image=f"{width} × {height}" if seen.image is not None else "",
-        events=[_shown(f"{h.kind}: {h.id}  {h.detail}") for h in step.events],
-        nudges=[(_shown(nudge.said), _shown(nudge.told)) for nudge in step.decision.nudges],
+        events=[_shown(f"{h.kind}: {h.id}  {h.detail}") for h in step.events[:MOST_FIELDS]],
+        nudges=[
+            (_shown(nudge.said), _shown(nudge.told)) for nudge in step.decision.nudges[:MOST_FIELDS]
+        ],
         bad=seen.effect in (Effect.ERROR, Effect.TIMEOUT),
         duration_s=step.duration_s,
     )

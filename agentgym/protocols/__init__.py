@@ -17,6 +17,7 @@ from agentgym.protocols.sandboxes import (
     state_keeper,
 )
 from agentgym.protocols.surfaces import (
+    AnchoredSurface,
     ASGIApplication,
     ASGIMessage,
     AuditedSurface,
@@ -55,6 +56,7 @@ __all__ = [
     "ASGIMessage",
     "Agent",
     "AgentFactory",
+    "AnchoredSurface",
     "AuditedSurface",
     "Check",
     "EpisodeContext",

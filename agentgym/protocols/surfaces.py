@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from socket import socket
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from agentgym.protocols.sandboxes import Sandbox
@@ -79,11 +80,17 @@ class Sites:
         hosts: Names under which the sites are reached, without a port. Requests for other hosts
             never reach the application.
         start: URL of the page that a browser opens first.
+        version: What tells their answers from those of other sites, if they are the same in every
+            episode; empty if they depend on the episode.
+        connect: Returns a socket to the program behind a host, for WebSockets; None if no site is a
+            program. It raises SandboxError for a host without one.
     """
 
     application: ASGIApplication
     hosts: frozenset[str]
     start: str
+    version: str = ""
+    connect: Callable[[str], Awaitable[socket]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +153,18 @@ class AuditedSurface(Protocol):
 
     def audit(self) -> Audit:
         """Return what was noted out of the agent's reach, also after `close`."""
+        ...
+
+
+@runtime_checkable
+class AnchoredSurface(Protocol):
+    """A surface whose state has a hash, so that an episode can be forked by repeating its actions.
+
+    A surface without state returns the same hash always.
+    """
+
+    async def anchor(self) -> str:
+        """Return a hash of all that an agent can see; equal states have equal hashes."""
         ...
 
 

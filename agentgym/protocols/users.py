@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from agentgym.records import AuditEntry, Json, Problem, Reply, ToolSpec, UserTurn
+from agentgym.records import AuditEntry, Json, Problem, Reply, ToolSpec, UserMessage, UserTurn
 
 
 class UserWorld(Protocol):
@@ -53,11 +53,12 @@ class User(Protocol):
         """
         ...
 
-    async def reply(self, message: str, recorded: UserTurn | None = None) -> UserTurn:
+    async def reply(self, message: UserMessage, recorded: UserTurn | None = None) -> UserTurn:
         """Answer a message; it is not called after the user has left.
 
         Args:
-            message: Message of the agent.
+            message: Message of the agent: its text, and the saved replies that it is made of, if
+                the task has such replies.
             recorded: The user's answer when this episode was recorded. A user whose answers may
                 vary repeats the recorded calls and returns this answer.
 

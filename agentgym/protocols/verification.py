@@ -87,6 +87,14 @@ class Tables(Protocol):
         """
         ...
 
+    def texts(self, table: str) -> Sequence[str]:
+        """Return the columns of a table that hold free text, as the schema declares them.
+
+        Raises:
+            VerifierError: The table or view does not exist.
+        """
+        ...
+
 
 class Judge(Protocol):
     """A model that decides one criterion at a time: a cached, schema-validated call.
@@ -96,7 +104,7 @@ class Judge(Protocol):
 
     Attributes:
         name: Name of the model.
-        grading_s: Seconds by which it extends the deadline of grading.
+        grading_s: Seconds that it may take for one criterion, beside the time of grading.
     """
 
     name: str

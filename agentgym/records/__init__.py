@@ -75,9 +75,11 @@ from agentgym.records.verdicts import (
 )
 from agentgym.records.worlds import (
     Intent,
+    SentReply,
     StepEvent,
     StepEventKind,
     UserCall,
+    UserMessage,
     UserTurn,
 )
 
@@ -130,6 +132,7 @@ __all__ = [
     "RowChange",
     "RowChangeKind",
     "RowRef",
+    "SentReply",
     "Service",
     "ShellResult",
     "Snapshot",
@@ -142,6 +145,7 @@ __all__ = [
     "Trajectory",
     "Usage",
     "UserCall",
+    "UserMessage",
     "UserTurn",
     "Verdict",
     "WebRequest",

@@ -62,6 +62,32 @@ class UserTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class SentReply:
+    """A saved reply that the agent sent to the user.
+
+    Attributes:
+        reply: Id of the saved reply.
+        fields: Values of its fields, each in the one form in which it is kept.
+    """
+
+    reply: str
+    fields: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A message of the agent to the user.
+
+    Attributes:
+        text: What the user reads.
+        replies: The saved replies that it is made of; empty for a message in free text.
+    """
+
+    text: str
+    replies: tuple[SentReply, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StepEvent:
     """An event, recorded with the step it belongs to.
 
@@ -70,9 +96,11 @@ class StepEvent:
         id: Id of the table in the task; for a user's turn its state.
         detail: One line on its effect: ``"timeout after commit"``.
         turn: Turn of the user, if the event is one.
+        message: The message that the user answers, if it is made of saved replies.
     """
 
     kind: StepEventKind
     id: str
     detail: str = ""
     turn: UserTurn | None = None
+    message: UserMessage | None = None

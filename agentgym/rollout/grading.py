@@ -34,6 +34,7 @@ from agentgym.swe.repair import repair_of
 from agentgym.task.answer import Answer
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
+from agentgym.task.replies import SavedReply
 from agentgym.task.template import fill_json
 from agentgym.verify.rubric import Checkpoint, Kind, Rubric, When, load_rubric
 from agentgym.verify.steps.grading import grade_steps
@@ -109,7 +110,9 @@ def with_task(trajectory: Trajectory, task: Task, params: Mapping[str, Json]) ->
         trajectory,
         repair=repair,
         repair_problem=unknown,
-        complaints=find_complaints(trajectory.steps, offered_tools(task), task.manifest.answer),
+        complaints=find_complaints(
+            trajectory.steps, offered_tools(task), task.manifest.answer, task.manifest.replies
+        ),
         milestones=find_milestones(rubric),
         contracts=tuple(find_contracts(rubric, params)),
         volatile_text=task.manifest.replay.volatile_text,
@@ -137,26 +140,31 @@ def offered_tools(task: Task) -> list[ToolSpec]:
         resolved.tools, withheld=own, has_sandbox=resolved.has_sandbox
     )
     offered = [tool for kind in kinds for tool in kind.tools()]
-    return [*agent_tools(offered, task.user), submit_tool(task.manifest.answer), GIVE_UP]
+    return [*agent_tools(offered, task), submit_tool(task.manifest.answer), GIVE_UP]
 
 
 def find_complaints(
-    steps: Sequence[Step], tools: Sequence[ToolSpec], answer: Answer = "text"
+    steps: Sequence[Step],
+    tools: Sequence[ToolSpec],
+    answer: Answer = "text",
+    replies: Sequence[SavedReply] = (),
 ) -> dict[int, str]:
     """Return, by index of the step, why its call was illegal."""
     found: dict[int, str] = {}
     for step in steps:
-        complaint = _complaint(step.action, tools, answer)
+        complaint = _complaint(step.action, tools, answer, replies)
         if complaint:
             found[step.index] = complaint
     return found
 
 
-def _complaint(action: Action, tools: Sequence[ToolSpec], answer: Answer) -> str:
+def _complaint(
+    action: Action, tools: Sequence[ToolSpec], answer: Answer, replies: Sequence[SavedReply]
+) -> str:
     if action.tool == "" and action.arguments.keys() == {"malformed"}:
         return str(action.arguments["malformed"])
     try:
-        check_action(action, tools, answer)
+        check_action(action, tools, answer, replies)
     except ActionError as error:
         return str(error)
     return ""

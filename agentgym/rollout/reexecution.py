@@ -27,7 +27,6 @@ from agentgym.records import Action, Image, Observation, Step
 _LEAD, _EXCERPT = 20, 80
 _DIFF_LINES, _DIFF_CHARS = 3, 160
 _DIFFED_CHARS = 200_000
-_SEEN = ("effect", "text", "data", "image")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +53,6 @@ class Divergence:
     def __str__(self) -> str:
         where = f"step {self.step}: {self.field}" if self.step >= 0 else f"{self.field}:"
         return f"{where} was {self.recorded}, is now {self.seen}"
-
-    @property
-    def is_in_text(self) -> bool:
-        """Whether only the observation differs, so that the state may still agree."""
-        return self.step >= 0 and self.field in _SEEN
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ class EpisodeResult:
         truncated: A bound on its steps or its wall time ended it.
         refused: Completions that led to no step; None if they are not known.
         step_tests: Scores of the steps by hidden tests; None if they were not asked for.
+        lost: A process that other episodes share ended it; it can be played again.
     """
 
     verdict: Verdict
@@ -53,6 +54,7 @@ class EpisodeResult:
     truncated: bool = False
     refused: tuple[Generation, ...] | None = ()
     step_tests: Grading | None = None
+    lost: bool = False
 
 
 async def run_episode(
@@ -65,6 +67,7 @@ async def run_episode(
     timeout_s: float | None = None,
     on_step: Callable[[Step], None] | None = None,
     step_tests: bool = False,
+    note: str = "",
 ) -> EpisodeResult:
     """Run one episode, or the rest of one whose steps are recorded already.
 
@@ -78,6 +81,7 @@ async def run_episode(
             over by then is graded as it stands. None: the task's own ``limits.wall_s``.
         on_step: Called with every new step once it is recorded.
         step_tests: Score each step that changes a repository by the task's hidden tests.
+        note: First line of the log in the record; empty for none.
 
     Raises:
         RecordError: It cannot be recorded. Every other failure is a verdict.
@@ -92,7 +96,9 @@ async def run_episode(
                 name = environment.provider.name
                 planned = await store.threads.finish(store.episode, episode_id)
                 await store.threads.finish(record_end, store, planned, name, ending, spent_s)
-            return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason)
+            return EpisodeResult(
+                *(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason), lost=ending.lost
+            )
         async with episode:
             rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
             rollout.step_tests = StepTests.of(episode) if step_tests else None
@@ -101,6 +107,8 @@ async def run_episode(
                 if store is not None and episode_id is not None:
                     recording = await rollout.record(store, episode_id)
                     row = recording.earlier
+                    if note:
+                        await recording.note(note)
                     if row is not None and row.steps:
                         read = store.threads.finish
                         executed = await reexecute(
@@ -192,6 +200,7 @@ class Rollout:
             truncated=ending.truncated,
             refused=self._refused_generations,
             step_tests=scores,
+            lost=ending.lost,
         )
         if self.recording is not None:
             await self.recording.finish(

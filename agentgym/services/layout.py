@@ -24,6 +24,8 @@ UNSTEADY: Final = re.compile(
 )
 """SQL whose result depends on the time of day or on randomness."""
 
+_FREE: Final = re.compile(r"free\b", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -34,6 +36,7 @@ class Table:
         columns: Every column, in the order of the schema.
         hashed: The columns that count, sorted by name.
         key: Columns of the primary key; empty if only the rowid names a row.
+        texts: Columns of free text: their declared type begins with FREE, such as FREE TEXT.
         select_row: SQL for the counting columns of one row, by rowid.
         select_all: SQL for rowid and counting columns of every row.
     """
@@ -42,6 +45,7 @@ class Table:
     columns: tuple[str, ...]
     hashed: tuple[str, ...]
     key: tuple[str, ...]
+    texts: tuple[str, ...]
     select_row: str
     select_all: str
 
@@ -152,6 +156,7 @@ def _table(
     rows = connection.execute(f"PRAGMA table_info({quoted(name)})").fetchall()
     columns = tuple(row[1] for row in rows)
     key = tuple(row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5])
+    texts = tuple(row[1] for row in rows if _FREE.match(row[2]))
     if any(row[1].lower() in ("rowid", "oid", "_rowid_") for row in rows):
         raise _broken(name, "has a column with the name of SQLite's rowid; choose another")
     try:
@@ -166,7 +171,7 @@ def _table(
     wanted = ", ".join(map(quoted, hashed))
     select_row = f"SELECT {wanted} FROM {quoted(name)} WHERE rowid = ?"
     select_all = f"SELECT rowid, {wanted} FROM {quoted(name)}"
-    return Table(name, columns, hashed, key, select_row, select_all)
+    return Table(name, columns, hashed, key, texts, select_row, select_all)
 
 
 def _check_volatile(tables: Sequence[Table], volatile: Mapping[str, Sequence[str]]) -> None:

@@ -146,10 +146,6 @@ class State:
         """Hash of the committed state, 64 hex digits."""
         return str(self._index)
 
-    def table_hashes(self) -> dict[str, str]:
-        """Return the digest of every table, 64 hex digits."""
-        return self._index.tables()
-
     def begin(self) -> None:
         """Open the transaction of one call."""
         self._noted.clear()

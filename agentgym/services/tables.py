@@ -66,6 +66,18 @@ class SnapshotTables:
         except NotFoundError as error:
             raise VerifierError(str(error)) from None
 
+    def texts(self, table: str) -> Sequence[str]:
+        """Return the columns of a table that hold free text; a view has none.
+
+        Raises:
+            VerifierError: The state has no such table or view.
+        """
+        try:
+            known = _table(self._snapshot.layout, table)
+        except NotFoundError as error:
+            raise VerifierError(str(error)) from None
+        return known.texts if isinstance(known, Table) else ()
+
     def rows(self, table: str, **where: Json) -> list[dict[str, Json]]:
         """Return the rows of a table or view whose columns have these values.
 

@@ -33,6 +33,10 @@ class AttachedServices:
     async def load(self, state: Mapping[str, Json]) -> None:
         """Do nothing: the services hold all state."""
 
+    async def anchor(self) -> str:
+        """Return the hash of the services' state."""
+        return self._live().hash
+
     async def close(self) -> None:
         """Release the services."""
         self._services = None

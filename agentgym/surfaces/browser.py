@@ -2,92 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-
-from agentgym.browser.drive import BrowserState, Driver
+from agentgym.browser.dom import Document
+from agentgym.browser.drive import BrowserState, Driver, with_path
 from agentgym.browser.engine import engine
-from agentgym.browser.fork import load_browser, save_browser
-from agentgym.browser.pool import BrowserPool, ContextSettings, ReadyContext, browser_pool
+from agentgym.browser.fork import anchor_of, load_browser, save_browser
+from agentgym.browser.pool import (
+    BrowserPool,
+    ContextSettings,
+    FirstPage,
+    ReadyContext,
+    browser_pool,
+)
 from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.tools import TOOLS
 from agentgym.browser.values import PageValues
 from agentgym.browser.view import PageView
-from agentgym.errors import (
-    ConfigError,
-    GuestFileError,
-    NotFoundError,
-    SurfaceError,
-)
-from agentgym.gui.marks import with_marks
-from agentgym.gui.tree import Budget, bounded_lines, changed_lines
+from agentgym.errors import GuestFileError, SurfaceError
+from agentgym.gui.tree import Budget
 from agentgym.protocols import ASGIMessage, Sites, SurfaceContext
-from agentgym.records import (
-    Action,
-    Audit,
-    Effect,
-    Image,
-    Json,
-    Observation,
-    ObservationLimits,
-    SurfaceConfig,
-    ToolSpec,
-)
+from agentgym.records import Action, Audit, Image, Json, Observation, SurfaceConfig, ToolSpec
 from agentgym.sandbox.absent import NoSandbox
-from agentgym.surfaces.truncation import bounded, pixels
+from agentgym.surfaces.browser_observations import DATA_BYTES, BrowserObservations, BrowserOptions
+from agentgym.surfaces.graphical import limits_of, read_options, refused
+from agentgym.surfaces.truncation import bounded
 
-_REMARKS_BYTES: Final = 16_384
-_DATA_BYTES: Final = 200_000
 _PAGE_CHARS: Final = 60_000
 _UPLOAD_BYTES: Final = 8 * 2**20
-
-
-class BrowserOptions(BaseModel):
-    """The options of `[surface.browser]`.
-
-    Attributes:
-        start: Address opened first; empty for that of the environment's sites.
-        width: Pixels of the viewport.
-        height: Likewise.
-        screenshot: Whether every observation has a picture of the viewport.
-        marks: Whether those pictures carry the references of elements.
-        init: Expression of JavaScript that is evaluated in the first page, ``{{seed}}`` filled in.
-        state: Expressions of JavaScript by name: values that are read from the page after every
-            action, unseen by the agent, for `evidence.page_state`.
-        until: Name of the value that ends the episode once it is true, and keeps all values.
-        nodes: Largest number of nodes in a tree.
-        text_bytes: Bytes of a tree's text.
-        tree_ms: Milliseconds that reading one document may take.
-        diff: Whether a tree of the same page is told by its changes since the last observation.
-        headed: Whether the browser shows windows.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    start: str = ""
-    width: int = Field(default=1280, ge=100, le=4_000)
-    height: int = Field(default=720, ge=100, le=4_000)
-    screenshot: bool = True
-    marks: bool = False
-    init: str = ""
-    state: dict[str, str] = Field(default_factory=dict)
-    until: str = ""
-    nodes: int = Field(default=1_000, ge=1, le=10_000)
-    text_bytes: int = Field(default=60_000, ge=1_000, le=1_000_000)
-    tree_ms: int = Field(default=400, ge=20, le=5_000)
-    diff: bool = False
-    headed: bool = False
-
-    @model_validator(mode="after")
-    def _until_is_read(self) -> BrowserOptions:
-        if self.until and self.until not in self.state:
-            raise ValueError(f"until: expected one of state = {sorted(self.state)}")
-        return self
+_REPEATED: Final = 2
+"""Episodes of an environment from which on its first page is opened ahead."""
 
 
 class BrowserKind:
@@ -104,14 +51,15 @@ class BrowserKind:
     uses_sites = True
 
     def __init__(self, config: SurfaceConfig) -> None:
-        self.options = _read(config.options)
-        self.limits = ObservationLimits(
-            text_bytes=max(self.options.text_bytes, 4 * _PAGE_CHARS) + _REMARKS_BYTES,
-            data_bytes=_DATA_BYTES + _REMARKS_BYTES,
-            image_width=self.options.width,
-            image_height=self.options.height,
+        self.options = read_options(BrowserOptions, "browser", config.options)
+        self.limits = limits_of(
+            self.options,
+            (self.options.width, self.options.height),
+            text_chars=_PAGE_CHARS,
+            data_bytes=DATA_BYTES,
         )
         self._pool: BrowserPool | None = None
+        self._attached = 0
 
     def tools(self) -> Sequence[ToolSpec]:
         """Return the actions of a browser."""
@@ -130,9 +78,24 @@ class BrowserKind:
         """
         if self._pool is None:
             raise SurfaceError("the browser kind is not open")
-        settings = ContextSettings(self.options.width, self.options.height, self.options.headed)
+        options, self._attached = self.options, self._attached + 1
+        settings = ContextSettings(
+            options.width,
+            options.height,
+            options.headed,
+            Budget(options.nodes, options.text_bytes, options.tree_ms),
+            self._first_page(context.sites),
+        )
         ready = await engine().run(self._pool.acquire(settings))
-        return BrowserSurface(self._pool, ready, self.options, context)
+        return BrowserSurface(self._pool, ready, options, context)
+
+    def _first_page(self, sites: Sites | None) -> FirstPage | None:
+        """Return the page to open ahead; None if it depends on the episode or may be the last."""
+        start = self.options.start or ("" if sites is None else sites.start)
+        lasting = sites is not None and sites.version and "{{seed}}" not in start
+        if not self.options.ahead or sites is None or not lasting or self._attached < _REPEATED:
+            return None
+        return FirstPage(with_path(start), sites.version, sites)
 
     async def close(self) -> None:
         """Let go of the browser, which ends some seconds after its last user."""
@@ -192,13 +155,13 @@ class BrowserSurface:
         context: SurfaceContext,
     ) -> None:
         self._pool, self._ready, self._options, self._context = pool, ready, options, context
-        self.log = ready.log
-        self._proxy = SiteProxy(context.sites, ready.log)
+        self.log = ready.session.log
+        self._proxy = SiteProxy(context.sites, self.log)
         self._driver: Driver | None = None
         self._state: BrowserState | None = None
         self._values = PageValues(options.state, options.until)
         self._closed = False
-        self._told: tuple[tuple[str, ...], list[str]] = ((), [])
+        self._observations = BrowserObservations(options)
 
     @property
     def ended(self) -> bool:
@@ -219,29 +182,28 @@ class BrowserSurface:
         if self._closed:
             raise SurfaceError("the browser surface is closed; attach another one")
         if self._driver is None:
-            await self._proxy.open(self._ready.listening)
+            if self._ready.proxy is None:
+                await self._proxy.open(self._ready.listening)
             start = self._options.start
             if not start and self._context.sites is not None:
                 start = self._context.sites.start
-            self._driver = await engine().run(self._drive(self._seeded(start)))
+            self._driver = self._drive(with_path(self._seeded(start)))
             if open_start:
-                self._state = await engine().run(self._driver.begin())
+                opened = self._ready.proxy is not None
+                self._state = await engine().run(self._driver.begin(opened=opened))
         return self._driver
 
     def _seeded(self, text: str) -> str:
         return text.replace("{{seed}}", str(self._context.seed))
 
-    async def _drive(self, start: str) -> Driver:
-        options = self._options
-        session = self._ready.session(Budget(options.nodes, options.text_bytes, options.tree_ms))
-        await session.adopt(self._ready.page)
+    def _drive(self, start: str) -> Driver:
         return Driver(
-            session,
+            self._ready.session,
             start,
-            self._seeded(options.init),
+            self._seeded(self._options.init),
             self._values,
             self._ready.deposit,
-            pictures=options.screenshot,
+            pictures=self._options.screenshot,
         )
 
     async def call(self, action: Action) -> Observation:
@@ -260,9 +222,9 @@ class BrowserSurface:
             try:
                 arguments["files"] = await self._files(driver, arguments["files"])
             except GuestFileError as error:
-                return _refused(str(error))
+                return refused(str(error))
         self._state = None
-        return self._observation(await engine().run(driver.step(action.tool, arguments)))
+        return self._observations.of(await engine().run(driver.step(action.tool, arguments)))
 
     async def observe(self) -> Observation:
         """Return the present view."""
@@ -270,12 +232,23 @@ class BrowserSurface:
         state, self._state = self._state, None
         if state is None:
             state = await engine().run(driver.look())
-        return self._observation(state)
+        return self._observations.of(state)
 
     async def tree(self) -> PageView:
         """Return the present tree, without a picture."""
         driver = await self._live()
         return await engine().run(driver.session.look())
+
+    async def inspect(self) -> tuple[BrowserState, Image | None, list[Document]]:
+        """Return what is seen now, its picture, and the nodes of the documents, all unrecorded."""
+        driver = await self._live()
+        state, documents = await engine().run(driver.inspect())
+        return state, self._observations.picture(state, marks=False), documents
+
+    async def anchor(self) -> str:
+        """Return a hash of what the tabs show, of dialogs, downloads and values of the page."""
+        driver = await self._live()
+        return await engine().run(anchor_of(driver))
 
     async def save(self) -> Mapping[str, Json]:
         """Return the state that `load` can bring another context into; see docs/browser.md.
@@ -306,9 +279,9 @@ class BrowserSurface:
             return
         self._closed = True
         driver, self._driver = self._driver, None
-        await engine().run(_end(self._pool, self._ready, driver))
+        # The pool closes the socket on which the proxy listens.
         await self._proxy.close()
-        self._ready.listening.close()
+        await engine().run(_end(self._pool, self._ready, driver))
 
     # --- tools that do not act ---
 
@@ -321,10 +294,10 @@ class BrowserSurface:
     async def _screenshot(self, driver: Driver, *, marks: bool) -> Observation:
         state = await engine().run(driver.look_with_picture())
         if state.picture is None:
-            return _refused(f"no picture can be taken: {state.view.blocked or 'the page is busy'}")
+            return refused(f"no picture can be taken: {state.view.blocked or 'the page is busy'}")
         return Observation(
             f"url: {state.view.url}\ntitle: {state.view.title}",
-            image=self._picture(state, marks=marks),
+            image=self._observations.picture(state, marks=marks),
             data={"url": state.view.url, "marks": marks},
         )
 
@@ -342,104 +315,6 @@ class BrowserSurface:
             paths.append(str(self._ready.deposit(f"{number}", name, data)))
         return paths
 
-    # --- observations ---
-
-    def _observation(self, state: BrowserState) -> Observation:
-        view = state.view
-        shown = view.lines()
-        text, left = bounded_lines(shown, view.cut, self._options.text_bytes)
-        lines = [f"url: {view.url}", f"title: {view.title}"]
-        if len(state.tabs) > 1:
-            lines.append("tabs: " + " | ".join(_tab_line(tab) for tab in state.tabs))
-        if state.dialog is not None:
-            lines.append(_dialog_line(state.dialog))
-        if view.focused is not None:
-            lines.append(f"focused: [{view.focused}]")
-        lines += [f"downloaded: {_download_line(file)}" for file in state.downloads]
-        lines += [f"console: {message}" for message in state.console]
-        if state.outcome is not None or state.error:
-            lines.append(f"last: {_outcome_line(state)}")
-        if view.blocked:
-            lines.append(f"(no tree: {view.blocked})")
-        elif self._options.diff and self._told[0] == view.documents:
-            lines += ["tree, what has changed:", *changed_lines(self._told[1], shown)]
-        else:
-            lines += ["tree:", text]
-        self._told = (view.documents, shown)
-        return Observation(
-            bounded("\n".join(lines), most=self._options.text_bytes + _REMARKS_BYTES // 2),
-            image=self._picture(state, marks=self._options.marks),
-            data=self._data(state, left),
-            effect=_EFFECTS[state.outcome],
-        )
-
-    def _picture(self, state: BrowserState, *, marks: bool) -> Image | None:
-        if state.picture is None:
-            return None
-        picture = pixels(state.picture, self._options.width, self._options.height)
-        return with_marks(picture, state.view.nodes) if marks and picture is not None else picture
-
-    def _data(self, state: BrowserState, left: int) -> dict[str, Json]:
-        view = state.view
-        data: dict[str, Json] = {
-            "url": view.url,
-            "title": view.title,
-            "tabs": state.tabs,
-            "focused": view.focused,
-            "scroll": list(view.scroll),
-            "viewport": [self._options.width, self._options.height],
-            "dialog": None if state.dialog is None else dict(state.dialog),
-            "downloads": state.downloads,
-            "console": list(state.console),
-            "effect": state.outcome,
-            "error": state.error,
-            "truncated": left,
-        }
-        nodes = view.data()
-        while nodes and len(json.dumps(nodes)) > _DATA_BYTES:
-            del nodes[len(nodes) // 2 :]
-        if len(nodes) < len(view.nodes):
-            data["truncated"] = max(left, len(view.nodes) - len(nodes))
-        return {**data, "nodes": nodes}
-
-
-_EFFECTS: Final = {
-    None: Effect.NO_CHANGE,
-    "no_change": Effect.NO_CHANGE,
-    "changed": Effect.CHANGED,
-    "navigated": Effect.CHANGED,
-    "error": Effect.ERROR,
-}
-
-
-def _refused(message: str) -> Observation:
-    return Observation(bounded(f"error: {message}"), data={"error": message}, effect=Effect.ERROR)
-
-
-def _tab_line(tab: Json) -> str:
-    assert isinstance(tab, dict)
-    return f"{tab['number']}{'*' if tab['current'] else ''} {tab['title'] or tab['url']}"
-
-
-def _dialog_line(dialog: Mapping[str, Json]) -> str:
-    line = f"dialog: {dialog['type']} {json.dumps(dialog['message'], ensure_ascii=False)}"
-    if "default" in dialog:
-        line += f" default={json.dumps(dialog['default'], ensure_ascii=False)}"
-    return line
-
-
-def _download_line(file: Json) -> str:
-    assert isinstance(file, dict)
-    return f"{file['name']} " + (
-        f"failed: {file['error']}" if "error" in file else f"({file['bytes']} bytes)"
-    )
-
-
-def _outcome_line(state: BrowserState) -> str:
-    if state.outcome in ("error", None):
-        return f"error: {state.error}"
-    return str(state.outcome) + (f" ({state.error})" if state.error else "")
-
 
 async def _held_pool() -> BrowserPool:
     pool = browser_pool()
@@ -449,18 +324,5 @@ async def _held_pool() -> BrowserPool:
 
 async def _end(pool: BrowserPool, ready: ReadyContext, driver: Driver | None) -> None:
     if driver is not None:
-        driver.session.stop()
+        ready.session.stop()
     await pool.discard(ready)
-
-
-def _read(given: Mapping[str, Json]) -> BrowserOptions:
-    unknown = [name for name in given if name not in BrowserOptions.model_fields]
-    if unknown:
-        known = list(BrowserOptions.model_fields)
-        raise ConfigError(str(NotFoundError("option of surface.browser", unknown[0], known)))
-    try:
-        return BrowserOptions.model_validate(dict(given))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in ("surface", "browser", *first["loc"]))
-        raise ConfigError(f"{where}: {first['msg']}, got {first['input']!r}") from None

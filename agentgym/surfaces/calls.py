@@ -228,6 +228,18 @@ _ANY: Final = ("null", "boolean", "integer", "number", "string")
 _SPACES: Final = " \t\n\r\v\f\u0085\u00a0\u2003\u2028\u3000"
 _SURROGATES: Final = 0xE000 - 0xD800
 _SPAN: Final = 10**6
+_MORE_REPEATS: Final = 8
+
+
+class _FewRepeats(Random):
+    """Draws how often a part of a pattern is repeated, close to the least.
+
+    Repeats within repeats, as in addresses, would give texts of thousands of characters.
+    """
+
+    def randint(self, a: int, b: int) -> int:
+        """Return a number from `a` to `b`, at most `_MORE_REPEATS` above `a`."""
+        return super().randint(a, min(b, a + _MORE_REPEATS))
 
 
 def draw_value(schema: Any, rng: np.random.Generator) -> Any:
@@ -265,7 +277,7 @@ def _draw_string(schema: Mapping[str, Any], rng: np.random.Generator) -> str:
     if "pattern" in schema:
         # No draw can meet a pattern that Python cannot read.
         with contextlib.suppress(re.error):
-            return str(Rstr(Random(int(rng.integers(2**32)))).xeger(schema["pattern"]))
+            return str(Rstr(_FewRepeats(int(rng.integers(2**32)))).xeger(schema["pattern"]))
     low = schema.get("minLength", 0)
     high = min(schema.get("maxLength", low + 24), low + 24)
     characters = []

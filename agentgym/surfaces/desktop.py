@@ -2,74 +2,65 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from PIL import Image as Pictures
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from agentgym.desktop.drive import DesktopState, Driver
 from agentgym.desktop.link import ControlLink
+from agentgym.desktop.messages import Clipboard
 from agentgym.desktop.tools import TOOLS
-from agentgym.errors import ConfigError, NotFoundError, SurfaceError
+from agentgym.errors import ConfigError, SurfaceError
 from agentgym.gui.marks import with_marks
-from agentgym.gui.tree import Budget, bounded_lines, changed_lines, tree_data, tree_lines
+from agentgym.gui.tree import Budget, tree_lines
 from agentgym.protocols import SurfaceContext
 from agentgym.records import (
     Action,
-    Effect,
     Image,
     Json,
     Observation,
-    ObservationLimits,
     SurfaceConfig,
     ToolSpec,
 )
+from agentgym.surfaces.graphical import (
+    EFFECTS,
+    GraphicalOptions,
+    TreeTeller,
+    fitting_nodes,
+    limits_of,
+    observed_text,
+    outcome_line,
+    read_options,
+    refused,
+)
 from agentgym.surfaces.truncation import bounded
 
-_REMARKS_BYTES: Final = 16_384
 _DATA_BYTES: Final = 400_000
+_NODES_BYTES: Final = 367_000
 _MOST_WINDOWS: Final = 40
 _CLIPBOARD_CHARS: Final = 8_000
-_EFFECTS: Final = {
-    None: Effect.NO_CHANGE,
-    "no_change": Effect.NO_CHANGE,
-    "changed": Effect.CHANGED,
-    "error": Effect.ERROR,
-}
 
 
-class DesktopOptions(BaseModel):
-    """The options of `[surface.desktop]`.
+class DesktopOptions(GraphicalOptions):
+    """The options of `[surface.desktop]`, beside those of every graphical surface.
 
     Attributes:
         width: Largest width of the picture in pixels; the screen is scaled down to fit, and
             coordinates are those of the picture.
         height: Likewise.
-        screenshot: Whether every observation has a picture.
-        marks: Whether those pictures carry the references of elements.
         tree: Whether every observation has the accessibility tree.
-        nodes: Largest number of nodes in a tree.
-        text_bytes: Bytes of a tree's text.
         tree_ms: Milliseconds that reading a tree may take.
         quiet_ms: For how long the screen must not change before it is looked at.
-        diff: Whether a tree is told by its changes since the last observation.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     width: int = Field(default=1280, ge=100, le=4_000)
     height: int = Field(default=800, ge=100, le=4_000)
-    screenshot: bool = True
-    marks: bool = False
     tree: bool = True
-    nodes: int = Field(default=1_000, ge=1, le=10_000)
-    text_bytes: int = Field(default=60_000, ge=1_000, le=1_000_000)
     tree_ms: int = Field(default=2_000, ge=20, le=20_000)
     quiet_ms: int = Field(default=100, ge=20, le=2_000)
-    diff: bool = False
 
 
 class DesktopKind:
@@ -85,14 +76,14 @@ class DesktopKind:
     name = "desktop"
 
     def __init__(self, config: SurfaceConfig) -> None:
-        self.options = _read(config.options)
+        self.options = read_options(DesktopOptions, "desktop", config.options)
         if not config.sandbox:
             raise ConfigError("surface 'desktop' needs a computer: add sandbox = 'desktop'")
-        self.limits = ObservationLimits(
-            text_bytes=max(self.options.text_bytes, 4 * _CLIPBOARD_CHARS) + _REMARKS_BYTES,
-            data_bytes=_DATA_BYTES + _REMARKS_BYTES,
-            image_width=self.options.width,
-            image_height=self.options.height,
+        self.limits = limits_of(
+            self.options,
+            (self.options.width, self.options.height),
+            text_chars=_CLIPBOARD_CHARS,
+            data_bytes=_DATA_BYTES,
         )
 
     def tools(self) -> Sequence[ToolSpec]:
@@ -135,7 +126,7 @@ class DesktopSurface:
             options.quiet_ms,
         )
         self._state: DesktopState | None = None
-        self._told: list[str] | None = None
+        self._tree = TreeTeller(options)
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid action; what an application does is an observation.
@@ -182,21 +173,21 @@ class DesktopSurface:
     # --- tools that do not act ---
 
     async def _clipboard(self) -> Observation:
-        text = str((await self._link.ask("clipboard"))["text"])
+        text = (await self._link.ask(Clipboard, "clipboard")).text
         return Observation(bounded(text, most=_CLIPBOARD_CHARS), data={"characters": len(text)})
 
     async def _screenshot(self, *, marks: bool) -> Observation:
-        state = await self._driver.look()
+        driver = self._driver
+        state = await (driver.look() if marks else driver.glance())
         lines = self._heading(state)
         picture = self._picture(state, marks=marks)
         return Observation("\n".join(lines), image=picture, data={"marks": marks})
 
     async def _zoom(self, x: float, y: float, width: float, height: float) -> Observation:
-        state = await self._driver.look()
-        scale = state.scale
+        scale = (await self._driver.glance()).scale
         if not scale.holds(x, y) or not scale.holds(x + width - 1, y + height - 1):
             message = f"the part does not lie on the picture of {scale.picture[0]} x "
-            return _refused(f"{message}{scale.picture[1]} pixels")
+            return refused(f"{message}{scale.picture[1]} pixels")
         left, top = scale.to_screen(x, y)
         right, bottom = scale.to_screen(x + width - 1, y + height - 1)
         part = self._driver.screen.frame[top : bottom + 1, left : right + 1]
@@ -225,28 +216,21 @@ class DesktopSurface:
         view = state.view
         lines = self._heading(state)
         if state.outcome is not None or state.error:
-            told = f"error: {state.error}" if state.outcome == "error" else f"{state.outcome}"
-            also = f" ({state.error})" if state.error and state.outcome != "error" else ""
-            lines.append(f"last: {told}{also}")
+            lines.append(outcome_line(state.outcome, state.error))
         left = 0
         if self._options.tree:
-            shown = tree_lines(view.nodes)
-            text, left = bounded_lines(shown, 0, self._options.text_bytes)
-            if self._options.diff and self._told is not None:
-                lines += ["tree, what has changed:", *changed_lines(self._told, shown)]
-            else:
-                lines += ["tree:", text]
+            told, left = self._tree.tell(tree_lines(view.nodes), 0)
+            lines += told
             if view.cut:
                 lines.append(f"  (not the whole tree: {view.cut})")
-            self._told = shown
         picture = None
         if self._options.screenshot:
             picture = self._picture(state, marks=self._options.marks)
         return Observation(
-            bounded("\n".join(lines), most=self._options.text_bytes + _REMARKS_BYTES // 2),
+            observed_text(lines, self._options),
             image=picture,
             data=self._data(state, left),
-            effect=_EFFECTS[state.outcome],
+            effect=EFFECTS[state.outcome],
         )
 
     def _picture(self, state: DesktopState, *, marks: bool) -> Image:
@@ -255,9 +239,7 @@ class DesktopSurface:
 
     def _data(self, state: DesktopState, left: int) -> dict[str, Json]:
         view = state.view
-        nodes = tree_data(view.nodes)
-        while nodes and len(json.dumps(nodes)) > _DATA_BYTES - 2 * _REMARKS_BYTES:
-            del nodes[len(nodes) // 2 :]
+        nodes, truncated = fitting_nodes(view.nodes, _NODES_BYTES, left)
         return {
             "screen": list(state.scale.picture),
             "windows": [dict(window) for window in view.windows[-_MOST_WINDOWS:]],
@@ -267,7 +249,7 @@ class DesktopSurface:
             "effect": state.outcome,
             "error": state.error,
             "cut": view.cut,
-            "truncated": max(left, len(view.nodes) - len(nodes)),
+            "truncated": truncated,
             "nodes": nodes,
         }
 
@@ -278,20 +260,3 @@ def _window_line(window: Mapping[str, Any]) -> str:
     also = " minimized" if window["minimized"] else ""
     also += " fullscreen" if window["fullscreen"] else ""
     return f"{window['title']}{mark} ({width}x{height} at {x},{y}{also})"
-
-
-def _refused(message: str) -> Observation:
-    return Observation(bounded(f"error: {message}"), data={"error": message}, effect=Effect.ERROR)
-
-
-def _read(given: Mapping[str, Json]) -> DesktopOptions:
-    unknown = [name for name in given if name not in DesktopOptions.model_fields]
-    if unknown:
-        known = list(DesktopOptions.model_fields)
-        raise ConfigError(str(NotFoundError("option of surface.desktop", unknown[0], known)))
-    try:
-        return DesktopOptions.model_validate(dict(given))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in ("surface", "desktop", *first["loc"]))
-        raise ConfigError(f"{where}: {first['msg']}, got {first['input']!r}") from None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 
-from agentgym.errors import ConfigError, NotFoundError, SurfaceError
+from agentgym.errors import ConfigError, SurfaceError
 from agentgym.protocols import Services, SurfaceContext
 from agentgym.records import (
     Action,
@@ -19,6 +18,7 @@ from agentgym.records import (
 )
 from agentgym.surfaces.aside import aside
 from agentgym.surfaces.attached_services import AttachedServices
+from agentgym.surfaces.selection import selected_tools
 from agentgym.surfaces.truncation import LIMITS, bounded, bounded_data, pixels, readable
 
 
@@ -119,21 +119,6 @@ def chosen_tools(config: SurfaceConfig, surface: str) -> tuple[ToolSpec, ...]:
     Raises:
         ConfigError: The environment has no services, an option is unknown, or a glob fits nothing.
     """
-    options = dict(config.options)
-    globs = options.pop("tools", ["*"])
-    if options:
-        unknown = NotFoundError(f"option of surface.{surface}", min(options), ["tools"])
-        raise ConfigError(str(unknown))
-    if not isinstance(globs, Sequence) or isinstance(globs, str):
-        raise ConfigError(f"surface.{surface}.tools: expected a list of globs, got {globs!r}")
     if not config.service_tools:
         raise ConfigError(f"surface {surface!r} needs services: add services = '…' to env.toml")
-    names = [tool.name for tool in config.service_tools]
-    for glob in globs:
-        if not any(fnmatchcase(name, str(glob)) for name in names):
-            raise ConfigError(f"surface.{surface}.tools: {glob!r} picks no tool of {len(names)}")
-    return tuple(
-        tool
-        for tool in config.service_tools
-        if any(fnmatchcase(tool.name, str(glob)) for glob in globs)
-    )
+    return selected_tools(surface, config.service_tools, config.options)

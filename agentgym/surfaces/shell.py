@@ -1,4 +1,4 @@
-"""The `shell` surface: a persistent bash session and three file tools.
+"""The `shell` surface: a persistent bash session, three file tools and a search.
 
 Errors of the guest are observations; an exception means that the sandbox itself has ended.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
 from agentgym.protocols import Sandbox, Shell, SurfaceContext
@@ -20,6 +21,8 @@ from agentgym.records import (
     SurfaceConfig,
     ToolSpec,
 )
+from agentgym.surfaces.search import SEARCH, search
+from agentgym.surfaces.selection import selected_tools
 from agentgym.surfaces.truncation import MAX_MESSAGE, bounded
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -91,24 +94,26 @@ TOOLS = (
             replace_all={"type": "boolean"},
         ),
     ),
+    SEARCH,
 )
+USUAL = ("bash", "read_file", "write_file", "edit_file")
+"""The tools that the surface offers unless its option `tools` says otherwise."""
 
 
 class ShellKind:
     """The SurfaceKind `shell`; episodes share nothing.
 
     Args:
-        config: It must have no options.
+        config: The option `tools` selects some of `TOOLS` by globs; by default `USUAL`.
 
     Raises:
-        ConfigError: An option is given, or the environment has no sandbox.
+        ConfigError: An option is unknown, a glob fits nothing, or the environment has no sandbox.
     """
 
     name = "shell"
 
     def __init__(self, config: SurfaceConfig = _NONE) -> None:
-        if config.options:
-            raise ConfigError(f"surface 'shell' has no options, got {', '.join(config.options)}")
+        self._tools = selected_tools(self.name, TOOLS, config.options, USUAL)
         if not config.sandbox:
             raise ConfigError("surface 'shell' needs a computer: add sandbox = '…' to env.toml")
         # A byte of output may appear as U+FFFD, which has three bytes.
@@ -116,8 +121,8 @@ class ShellKind:
         self.limits = ObservationLimits(shown + _REMARKS_BYTES, _DATA_BYTES)
 
     def tools(self) -> Sequence[ToolSpec]:
-        """Return `bash`, `read_file`, `write_file` and `edit_file`."""
-        return TOOLS
+        """Return the selected tools."""
+        return self._tools
 
     async def open(self) -> None:
         """Do nothing: episodes share nothing."""
@@ -146,6 +151,7 @@ class ShellSurface:
             "read_file": self._read,
             "write_file": self._write,
             "edit_file": self._edit,
+            "search": self._search,
         }
 
     async def call(self, action: Action) -> Observation:
@@ -261,6 +267,9 @@ class ShellSurface:
             data={"replaced": count},
             effect=effect,
         )
+
+    async def _search(self, **arguments: Any) -> Observation:
+        return await search(self._files(), self._session().cwd, **arguments)
 
     def _absolute(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self._session().cwd, path))

@@ -187,7 +187,9 @@ def _world(folder: Path, manifest: TaskManifest) -> Iterator[str]:
 
 def _user(folder: Path, manifest: TaskManifest) -> UserScript | None:
     if manifest.user is not None:
-        return load_user(folder / manifest.user.script, draw(manifest.params, 0))
+        return load_user(
+            folder / manifest.user.script, draw(manifest.params, 0), manifest.user.reply
+        )
     if (folder / FILE).exists():
         raise TaskError(f"{show_path(folder / FILE)}: unused; expected [user] in task.toml")
     return None

@@ -19,6 +19,7 @@ from agentgym.records import Json
 from agentgym.regular_file import digest_regular
 from agentgym.task.answer import Answer
 from agentgym.task.dynamics import ClockManifest, EventManifest, FaultManifest
+from agentgym.task.replies import SavedReply
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
 
@@ -112,6 +113,11 @@ class TaskManifest(Manifest):
     answer: Answer = "text"
     unsolved: str = ""
     surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
+
+    @property
+    def replies(self) -> tuple[SavedReply, ...]:
+        """The saved replies, if the user hears nothing else."""
+        return () if self.user is None else self.user.reply
 
 
 @dataclass(frozen=True)

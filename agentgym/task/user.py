@@ -25,6 +25,7 @@ from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import Location, Manifest, load_toml, locate, read_text, show_path
 from agentgym.records import Intent, Json
 from agentgym.records.pattern import is_cheap
+from agentgym.task.replies import SavedReply
 from agentgym.task.template import fill_json
 
 FILE = "user.toml"
@@ -76,9 +77,18 @@ class UserManifest(Manifest):
 
     Attributes:
         script: The file that describes the user.
+        reply: The saved replies, if the user hears nothing else; empty for free text.
     """
 
     script: Literal["user.toml"] = "user.toml"
+    reply: tuple[SavedReply, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_ids_once(self) -> UserManifest:
+        ids = [reply.id for reply in self.reply]
+        if twice := next((id for id in ids if ids.count(id) > 1), ""):
+            raise ValueError(f"expected another id, a reply is named {twice!r} already")
+        return self
 
 
 class Deed(Manifest):
@@ -111,12 +121,14 @@ class Fact(Doing):
     Attributes:
         id: Several facts may share one: the first that fits the present state counts.
         asked: Regular expressions of its names in a question; by default its id.
+        heard: Ids of the saved replies that ask for it.
         say: The answer; a second text is for an agent that asks again.
         states: States in which it is said; by default every state.
     """
 
     id: Id
     asked: tuple[Pattern, ...] = Field(default=())
+    heard: tuple[Id, ...] = ()
     say: Lines
     states: tuple[Id, ...] = ()
 
@@ -160,6 +172,7 @@ class Rule(Doing):
     """An action of the user on a message for which all conditions of the rule hold.
 
     Attributes:
+        heard: The message has one of these saved replies.
         intent: The message has one of these intents (`agentgym.records.Intent`).
         said: One of these regular expressions is found in the message.
         unsaid: None of these regular expressions is found in it.
@@ -173,6 +186,7 @@ class Rule(Doing):
         leave: Whether the user then leaves.
     """
 
+    heard: tuple[Id, ...] = ()
     intent: tuple[Intent, ...] = ()
     said: tuple[Pattern, ...] = ()
     unsaid: tuple[Pattern, ...] = ()
@@ -289,19 +303,26 @@ class UserScript(Manifest):
         return tuple(dict.fromkeys([*self.tools, *self.own, *deeds]))
 
 
-def load_user(path: Path, params: Mapping[str, Json]) -> UserScript:
+def load_user(
+    path: Path, params: Mapping[str, Json], replies: Sequence[SavedReply] = ()
+) -> UserScript:
     """Read and check a user's file.
 
     Args:
         path: The file.
         params: Values for the slots of the task, of any seed.
+        replies: The saved replies, if the user hears nothing else.
 
     Raises:
         TaskError: One line for each problem, with file, line and field.
     """
     script = load_toml(path, UserScript, TaskError)
     text = read_text(path, TaskError)
-    problems = [*_references(script), *_slots(script, params)]
+    problems = [
+        *_references(script),
+        *_listening(script, [reply.id for reply in replies]),
+        *_slots(script, params),
+    ]
     if problems:
         lines = [(locate(text, at), ".".join(map(str, at)), what) for at, what in problems]
         raise TaskError(
@@ -335,6 +356,20 @@ def _references(script: UserScript) -> Iterator[tuple[Location, str]]:
         for i, name in enumerate(rule.told):
             if name not in facts:
                 yield (*at, "told", i), _absent("fact", name, facts)
+
+
+def _listening(script: UserScript, replies: Sequence[str]) -> Iterator[tuple[Location, str]]:
+    """Yield every condition on words where there are only saved replies, and the reverse."""
+    conditions = [(("fact", index), fact, ("asked",)) for index, fact in enumerate(script.fact)]
+    listening: list[tuple[Location, Fact | Rule, tuple[str, ...]]] = [*conditions]
+    listening += [(at, rule, ("intent", "said", "unsaid")) for at, rule in script.rules()]
+    for at, one, wordy in listening:
+        for name in wordy:
+            if replies and getattr(one, name):
+                yield (*at, name), "the user hears only saved replies; use heard = [ids of them]"
+        for index, name in enumerate(one.heard):
+            if name not in replies:
+                yield (*at, "heard", index), _absent("saved reply", name, replies)
 
 
 def _absent(kind: str, name: str, known: Sequence[str]) -> str:

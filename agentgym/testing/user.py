@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentgym.errors import ServiceError
 from agentgym.protocols import ForkableUser, User
-from agentgym.records import AuditEntry, Json, Reply, ToolSpec, UserTurn
+from agentgym.records import AuditEntry, Json, Reply, ToolSpec, UserMessage, UserTurn
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.task.user import UserManifest, UserScript
 
@@ -113,7 +113,7 @@ async def talk(user: User, world: World, recorded: Sequence[UserTurn] = ()) -> l
         await user.start(world)
         for number, message in enumerate(MESSAGES):
             known = recorded[number] if number < len(recorded) else None
-            turns.append(await user.reply(message, known))
+            turns.append(await user.reply(UserMessage(message), known))
             if turns[-1].left:
                 break
         return turns
@@ -181,16 +181,16 @@ class UserContract:
             user, ours, theirs = self.make(), World(), World()
             try:
                 await user.start(ours)
-                first = await user.reply(MESSAGES[0])
+                first = await user.reply(UserMessage(MESSAGES[0]))
                 if first.left or not isinstance(user, ForkableUser):
                     return
                 made = list(ours.made)
                 other = user.fork(theirs)
-                turn = await other.reply(MESSAGES[1])
+                turn = await other.reply(UserMessage(MESSAGES[1]))
                 reported = [(call.tool, dict(call.arguments)) for call in turn.calls]
                 assert turn.text.strip() and reported == theirs.made and ours.made == made
                 await other.close()
-                assert (await user.reply(MESSAGES[1])).text.strip()
+                assert (await user.reply(UserMessage(MESSAGES[1]))).text.strip()
             finally:
                 await user.close()
 

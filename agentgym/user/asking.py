@@ -69,11 +69,15 @@ class Message:
         text: The whole text: composed characters, plain quotes and single blanks.
         asking: Its sentences that ask for something.
         intents: Its other intents; see `agentgym.user.intents`.
+        replies: Ids of the saved replies that it is made of; these need no reading.
+        questions: Those of them that ask something.
     """
 
     text: str
     asking: tuple[str, ...]
     intents: frozenset[Intent] = frozenset()
+    replies: frozenset[str] = frozenset()
+    questions: frozenset[str] = frozenset()
 
     def says(self, patterns: Sequence[re.Pattern[str]]) -> bool:
         """Return whether one of the patterns is found in the message."""
@@ -86,7 +90,7 @@ class Message:
     @property
     def asks_openly(self) -> bool:
         """Whether it asks for something that yes or no does not answer."""
-        return any(_OPEN.search(part) for part in self.asking)
+        return bool(self.questions) or any(_OPEN.search(part) for part in self.asking)
 
 
 def read(message: str) -> Message:

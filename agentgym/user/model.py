@@ -35,7 +35,7 @@ from agentgym.chat.toolcalls import (
 from agentgym.errors import ConfigError, UserError
 from agentgym.manifest import show_path
 from agentgym.protocols import UserWorld
-from agentgym.records import Action, Json, Problem, ToolSpec, UserCall, UserTurn
+from agentgym.records import Action, Json, Problem, ToolSpec, UserCall, UserMessage, UserTurn
 from agentgym.task.model import Instance
 from agentgym.task.user import FILE, UserScript
 from agentgym.threads import to_thread
@@ -133,13 +133,13 @@ class ModelUser:
             self._say(Answer(text=opening))
         return opening
 
-    async def reply(self, message: str, recorded: UserTurn | None = None) -> UserTurn:
+    async def reply(self, message: UserMessage, recorded: UserTurn | None = None) -> UserTurn:
         """Answer a message; see `agentgym.protocols.User`.
 
         Raises:
             UserError: The model gave no usable answer within the deadline.
         """
-        self._dialogue.append({"role": "user", "content": message})
+        self._dialogue.append({"role": "user", "content": message.text})
         self._calls = []
         if recorded is not None:
             for call in recorded.calls:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from agentgym.errors import ConfigError
 from agentgym.manifest import show_path
 from agentgym.protocols import UserWorld
-from agentgym.records import Json, Problem, UserCall, UserTurn
+from agentgym.records import Json, Problem, UserCall, UserMessage, UserTurn
 from agentgym.task.model import Instance
 from agentgym.task.user import (
     FILE,
@@ -59,6 +59,8 @@ class ScriptedUser:
         if argument:
             raise ConfigError(f"user 'scripted' takes no argument, got {argument!r}")
         self._script = script
+        manifest = instance.task.manifest
+        self._questions = {reply.id for reply in manifest.replies if reply.asks}
         self._slots = Slots(instance.params, show_path(instance.task.folder / FILE))
         self.state = script.first_state
         self._states = {state.id: state for state in script.state}
@@ -79,13 +81,13 @@ class ScriptedUser:
         self._world = world
         return self._slots.text(self._script.opening or "")
 
-    async def reply(self, message: str, recorded: UserTurn | None = None) -> UserTurn:
+    async def reply(self, message: UserMessage, recorded: UserTurn | None = None) -> UserTurn:
         """Answer by the script; a recorded turn must result again by itself."""
         # A long message and the calls take their time, and other episodes share the loop.
         return await COMPUTING.finish(self._answer, message)
 
-    def _answer(self, message: str) -> UserTurn:
-        heard = read(message)
+    def _answer(self, message: UserMessage) -> UserTurn:
+        heard = self._heard(message)
         self._calls, self._turns = [], self._turns + 1
         told, news = self._tell(heard)
         spoken, useful, left = list(told), news, False
@@ -97,7 +99,7 @@ class ScriptedUser:
                 useful |= first or rule.to not in (None, self.state)
                 left = rule.leave
                 self._follow(rule)
-        understood = bool(spoken or heard.intents)
+        understood = bool(spoken or heard.intents or heard.replies)
         self._useless = 0 if useful else self._useless + 1
         if not left and self._useless >= self._script.patience:
             spoken.append(self._slots.text(self._script.lines.farewell))
@@ -105,6 +107,14 @@ class ScriptedUser:
         if not spoken:
             spoken.append(self._puzzled(heard))
         return UserTurn(" ".join(spoken), left, tuple(self._calls), self.state, understood)
+
+    def _heard(self, message: UserMessage) -> Message:
+        """Return a message as the user understands it; saved replies need no reading."""
+        if not message.replies:
+            return read(message.text)
+        sent = [reply.reply for reply in message.replies]
+        questions = [id for id in sent if id in self._questions]
+        return Message(message.text, (), replies=frozenset(sent), questions=frozenset(questions))
 
     def fork(self, world: UserWorld) -> ScriptedUser:
         """Return another user who remembers the same."""
@@ -140,6 +150,8 @@ class ScriptedUser:
     def _asked(self, heard: Message) -> list[Fact]:
         """Return the facts that a message asks for, or else the one that it asks to check."""
         known = list(self._known())
+        if heard.replies:
+            return [fact for fact in known if not heard.replies.isdisjoint(fact.heard)]
         asked = [fact for fact in known if heard.asks(self._slots.patterns(fact.patterns))]
         if asked or "doubts" not in heard.intents or not heard.asking:
             return asked
@@ -167,6 +179,7 @@ class ScriptedUser:
         return (
             (rule.most is None or self._applied[id(rule)] < rule.most)
             and (rule.turns is None or self._turns >= rule.turns)
+            and (not rule.heard or not heard.replies.isdisjoint(rule.heard))
             and (not rule.intent or not heard.intents.isdisjoint(rule.intent))
             and (not rule.said or heard.says(patterns(rule.said)))
             and not heard.says(patterns(rule.unsaid))
@@ -220,7 +233,7 @@ class ScriptedUser:
         phrases, idle = self._script.lines, self._states[self.state].idle
         if heard.asks_openly:
             kind, lines = "unknown", phrases.unknown
-        elif idle and heard.intents:
+        elif idle and (heard.intents or heard.replies):
             kind, lines = f"idle {self.state}", idle
         else:
             kind, lines = "unfit", phrases.unfit

@@ -1,4 +1,4 @@
-"""Answer forms: the JSON Schema of `submit`, and the reading of a filled-in form.
+"""Answer forms: the JSON Schema of typed fields and of `submit`, and the reading of filled-in ones.
 
 A form is kept as JSON text, its values in one form each. So it travels as an answer does: to the
 checks, the judge, the record and kept final states.
@@ -7,7 +7,7 @@ checks, the judge, the record and kept final states.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from agentgym.errors import ActionError, close_matches
@@ -38,13 +38,14 @@ def form_schema(form: AnswerForm) -> dict[str, Json]:
     """
     return {
         "type": "object",
-        "properties": {field.name: _property(field) for field in form.field},
+        "properties": {field.name: field_schema(field) for field in form.field},
         "required": [field.name for field in form.field],
         "additionalProperties": False,
     }
 
 
-def _property(field: AnswerField) -> Json:
+def field_schema(field: AnswerField) -> Json:
+    """Return the JSON Schema of a field's value."""
     schema: dict[str, Any] = _item(field)
     if field.list:
         schema = {"type": "array", "items": schema}
@@ -74,11 +75,27 @@ def read_form(form: AnswerForm, arguments: Mapping[str, Json]) -> dict[str, Json
         ActionError: A field is missing, unknown, or has a value that its type does not accept; the
             message names all such fields.
     """
-    given = _spread(form, arguments)
-    fields = {field.name: field for field in form.field}
-    faults = [_unknown(name, list(fields)) for name in given if name not in fields]
+    return read_fields(form.field, _spread(form, arguments), "the answer")
+
+
+def read_fields(
+    fields: Sequence[AnswerField], given: Mapping[str, Json], what: str
+) -> dict[str, Json]:
+    """Return the values of filled-in fields, in the order of the fields.
+
+    Args:
+        fields: The fields.
+        given: Values as the agent wrote them, by name of the field.
+        what: What they belong to, for messages.
+
+    Raises:
+        ActionError: A field is missing, unknown, or has a value that its type does not accept; the
+            message names all such fields.
+    """
+    known = {field.name: field for field in fields}
+    faults = [_unknown(name, list(known)) for name in given if name not in known]
     values: dict[str, Json] = {}
-    for name, field in fields.items():
+    for name, field in known.items():
         if name not in given and not field.optional:
             faults.append(f"{name}: missing; expected {describe(field)}")
             continue
@@ -87,7 +104,7 @@ def read_form(form: AnswerForm, arguments: Mapping[str, Json]) -> dict[str, Json
         except ValueError as error:
             faults.append(f"{name}: {error}")
     if faults:
-        raise ActionError(f"the answer is not accepted: {'; '.join(faults[:6])}")
+        raise ActionError(f"{what} is not accepted: {'; '.join(faults[:6])}")
     return values
 
 
@@ -109,7 +126,11 @@ def _spread(form: AnswerForm, arguments: Mapping[str, Json]) -> Mapping[str, Jso
 
 def _unknown(name: str, known: list[str]) -> str:
     matches = close_matches(name, known, limit=1)
-    hint = f"did you mean {matches[0]!r}?" if matches else f"expected {', '.join(known)}"
+    hint = (
+        f"did you mean {matches[0]!r}?"
+        if matches
+        else f"expected {', '.join(known) or 'no fields'}"
+    )
     return f"no field {brief(name)}; {hint}"
 
 

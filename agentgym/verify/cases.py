@@ -24,8 +24,13 @@ from agentgym.records import (
     Json,
     Observation,
     Process,
+    SentReply,
     Step,
+    StepEvent,
+    StepEventKind,
     TokenUsage,
+    UserMessage,
+    UserTurn,
 )
 from agentgym.services.load import find_services
 from agentgym.verify.evidence import EpisodeEvidence
@@ -55,14 +60,26 @@ class FileManifest(Manifest):
         return self
 
 
+class ReplyManifest(Manifest):
+    """A saved reply, with the values of its fields."""
+
+    reply: str
+    fields: dict[str, JsonValue] = Field(default_factory=dict)
+
+
 class StepManifest(Manifest):
-    """One step of the episode."""
+    """One step of the episode.
+
+    Attributes:
+        replies: The saved replies that a `message_user` sends.
+    """
 
     tool: str
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     text: str = ""
     effect: Effect = Effect.CHANGED
     tokens: int = Field(default=0, ge=0)
+    replies: tuple[ReplyManifest, ...] = ()
 
 
 class CallManifest(Manifest):
@@ -197,7 +214,11 @@ def _gone(value: str | FileManifest) -> bool:
 
 def _step(number: int, step: StepManifest) -> Step:
     decision = Decision(Action(step.tool, step.arguments), usage=TokenUsage(0, step.tokens))
-    return Step(number, decision, Observation(step.text, effect=step.effect))
+    sent = tuple(SentReply(one.reply, one.fields) for one in step.replies)
+    turn = UserTurn(step.text)
+    events = [StepEvent(StepEventKind.USER, "user", "answered", turn, UserMessage("", sent))]
+    seen = Observation(step.text, effect=step.effect)
+    return Step(number, decision, seen, events=tuple(events) if sent else ())
 
 
 class _Maker:

@@ -6,12 +6,13 @@ looked at which part.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.protocols import Evidence, FileTree, Judge, Room, Tables
@@ -31,6 +32,9 @@ from agentgym.records import (
 from agentgym.verify.judge.exhibits import Show, gather
 from agentgym.verify.judge.opening import HOW
 from agentgym.verify.service_state import ServicesSeen
+
+_MOST_CRITERIA: Final = 20
+"""Number of criteria for which a judge may take all of its time."""
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {
@@ -133,7 +137,7 @@ class EpisodeEvidence(CommonEvidence):
     Attributes:
         open_room: Opens a clean room, shared or fresh, for a tuple of artifacts.
         judge_with: Decides the criteria; None if no judge is set.
-        judge_until_s: End of grading, in seconds on the monotonic clock.
+        judge_limit_s: Longest time of the judge for one criterion, in seconds.
     """
 
     changes: Sequence[Change]
@@ -144,7 +148,9 @@ class EpisodeEvidence(CommonEvidence):
     requests: Sequence[WebRequest] = ()
     page_state: Mapping[str, Json] = field(default_factory=dict)
     judge_with: Judge | None = None
-    judge_until_s: float = math.inf
+    judge_limit_s: float = math.inf
+    _judged_s: float = field(default=0.0, init=False)
+    _judging_since_s: float = field(default=0.0, init=False)
 
     def room(self, artifacts: Sequence[str] = (), *, shared: bool = False) -> Room:
         """Open a clean room that holds the named artifacts, fresh or shared.
@@ -176,17 +182,34 @@ class EpisodeEvidence(CommonEvidence):
     def decide(
         self, criterion: Criterion, exhibits: Sequence[Exhibit], *, votes: int, top_k: int
     ) -> Judgement:
-        """Have the judge decide before grading ends.
+        """Have the judge decide within its time for one criterion.
 
         Raises:
             VerifierError: The judge gave no usable answer.
         """
         assert self.judge_with is not None
-        left_s = self.judge_until_s - time.monotonic()
-        timeout_s = None if math.isinf(left_s) else left_s
+        limit_s = None if math.isinf(self.judge_limit_s) else self.judge_limit_s
         return self.judge_with.decide(
-            criterion, exhibits, votes=votes, top_k=top_k, timeout_s=timeout_s
+            criterion, exhibits, votes=votes, top_k=top_k, timeout_s=limit_s
         )
+
+    @contextlib.contextmanager
+    def judging(self) -> Iterator[None]:
+        """Count the time that a block takes as the judge's."""
+        began_s = time.monotonic()
+        self._judging_since_s = began_s
+        try:
+            yield
+        finally:
+            self._judged_s += time.monotonic() - began_s
+            self._judging_since_s = 0.0
+
+    @property
+    def judged_s(self) -> float:
+        """Seconds that the judge has taken so far; at most its time for 20 criteria."""
+        since_s = self._judging_since_s
+        running_s = time.monotonic() - since_s if since_s else 0.0
+        return min(self._judged_s + running_s, _MOST_CRITERIA * self.judge_limit_s)
 
 
 class WatchedEvidence:

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import functools
 import hashlib
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -112,8 +113,8 @@ async def grade(
             held, or failed. A missing milestone was not watched, which is an error.
         deadline_s: For the whole grading, from when its turn has come (`turns`). A check that is
             still running then has failed on what the agent left, and so have the checks after it.
-            If it takes as long in the untouched world, they are in error instead. If a check asks a
-            judge, the deadline is longer by the judge's `grading_s`.
+            If it takes as long in the untouched world, they are in error instead. The
+            time of a judge is added: at most its `grading_s` for each criterion.
         judge: Decides the criteria of checks that ask a judge; None: the one in AGENTGYM_JUDGE.
         memory: Answers of clean rooms from earlier gradings of the task.
         start: The grading as it was started before its end was known; its runner is stopped. None:
@@ -179,7 +180,6 @@ async def _graded(
     if judge is not None:
         # A judge may take minutes, and no processor of this machine.
         end_turn()
-        deadline_s += judge.grading_s
     rooms = CleanRooms(
         *(provider, recipe, prepared.snapshot, after),
         commands_s=_COMMANDS_SHARE * deadline_s,
@@ -189,10 +189,10 @@ async def _graded(
     )
     evidence = _evidence(instance, end, prepared, before, after, rooms)
     evidence.judge_with = judge
-    evidence.judge_until_s = time.monotonic() + deadline_s
+    evidence.judge_limit_s = math.inf if judge is None else judge.grading_s
     milestones = {leaf.id: latched.get(leaf.id, _UNWATCHED) for leaf in rubric.milestones()}
     judging = _Judging(
-        *(runner, Answers(evidence, rooms.open_packed), rooms, deadline_s),
+        *(runner, Answers(evidence, rooms.open_packed), rooms, evidence, deadline_s),
         judged=judge is not None,
         volatile_paths=instance.task.manifest.replay.volatile_paths,
     )
@@ -243,8 +243,9 @@ class _Judging:
         runner: Runs the checks.
         answers: Answers the checks' questions about the episode.
         rooms: The clean rooms that the checks may use.
-        deadline_s: For all checks and the state hash. The time that rooms take to start is added to
-            it.
+        evidence: The evidence, which counts the time of the judge.
+        deadline_s: For all checks and the state hash. The time that rooms take to start and the
+            time of the judge are added to it.
         judged: Whether a judge is set.
         volatile_paths: Globs of paths that the state hash leaves out.
     """
@@ -254,12 +255,14 @@ class _Judging:
         runner: CheckRunner,
         answers: Answers,
         rooms: CleanRooms,
+        evidence: EpisodeEvidence,
         deadline_s: float,
         *,
         judged: bool,
         volatile_paths: Sequence[str],
     ) -> None:
         self._runner, self._answers, self._rooms = runner, answers, rooms
+        self._evidence = evidence
         self._deadline_s, self._until_s = deadline_s, time.monotonic() + deadline_s
         self._judged = judged
         self._pass = RubricPass(
@@ -271,7 +274,8 @@ class _Judging:
         )
 
     def _until(self) -> float:
-        return self._until_s + min(self._rooms.waited_s, STARTING_S)
+        started_s = min(self._rooms.waited_s, STARTING_S)
+        return self._until_s + started_s + self._evidence.judged_s
 
     def run(self, id: str) -> CheckResult:
         """Return the result of a check; a broken check runs again in the untouched world."""
@@ -285,8 +289,10 @@ class _Judging:
             found = replace(found, what=self._answers.outage, by_grader=True)
         if found.by_grader or self._rooms.waited_s > STARTING_S:
             return found.as_error()
-        until_s = time.monotonic() + UNTOUCHED_S
-        again = self._runner.run(id, self._answers, lambda: until_s, pristine=True)
+        until_s = time.monotonic() + UNTOUCHED_S - self._evidence.judged_s
+        again = self._runner.run(
+            id, self._answers, lambda: until_s + self._evidence.judged_s, pristine=True
+        )
         if isinstance(again, Broken):
             return found.as_error()
         if time.monotonic() >= self._until():
@@ -310,7 +316,11 @@ class _Judging:
         judging = in_thread(work)
         try:
             # Every wait in the thread has its own time limit.
-            await asyncio.wait({judging}, timeout=self._deadline_s + STARTING_S + _SLACK_S)
+            while not judging.done():
+                left_s = self._until() + STARTING_S + _SLACK_S - time.monotonic()
+                if left_s <= 0:
+                    break
+                await asyncio.wait({judging}, timeout=left_s)
         finally:
             if not judging.done():
                 results.stop(self._used_up.message)

@@ -38,11 +38,13 @@ class Matcher:
         shown: The description in messages.
         test: Returns whether a value matches.
         plain: The value if only this exact value matches, so that an index can find it.
+        closed: Whether it leaves no part of a text open, as `contains` and `matches` do.
     """
 
     shown: str
     test: _Test
     plain: str | int | None = None
+    closed: bool = True
 
     def __str__(self) -> str:
         return self.shown
@@ -55,7 +57,7 @@ def matcher(name: str, wanted: object) -> Matcher:
         name: Name of the column or argument, for messages.
         wanted: A plain value that has to be equal: a number equals a number of any type, and in a
             column, which has no truth values, true is 1 and false is 0. Or a table of `is`, `not`,
-            `one_of`, `null`, `contains`, `normal`, `matches`, `at_least`, `at_most`.
+            `one_of`, `null`, `contains`, `normal`, `matches`, `whole`, `at_least`, `at_most`.
 
     Raises:
         VerifierError: It is neither.
@@ -71,7 +73,8 @@ def matcher(name: str, wanted: object) -> Matcher:
             raise VerifierError(f"{name}: {NotFoundError('comparison', how, _TESTS)}")
         tests.append(_TESTS[how](f"{name}.{how}", value))
     shown = " and ".join(f"{how} {_show(value)}" for how, value in wanted.items())
-    return Matcher(shown, lambda seen: all(test(seen) for test in tests))
+    closed = any(_is_closed(how, value) for how, value in wanted.items())
+    return Matcher(shown, lambda seen: all(test(seen) for test in tests), closed=closed)
 
 
 def matchers(what: str, wanted: object) -> dict[str, Matcher]:
@@ -145,6 +148,24 @@ def _matches(name: str, value: object) -> _Test:
     )
 
 
+def _whole(name: str, value: object) -> _Test:
+    try:
+        pattern = re.compile(_text(name, value), re.IGNORECASE)
+    except re.error as error:
+        raise VerifierError(f"{name} = {value!r}: {error}") from None
+    return lambda seen: (
+        isinstance(seen, str)
+        and len(seen) <= _TEXT_CHARS
+        and bool(pattern.fullmatch(" ".join(unicodedata.normalize("NFKC", seen).split())))
+    )
+
+
+def _is_closed(how: str, value: object) -> bool:
+    if how == "one_of" and isinstance(value, Sequence):
+        return all(matcher(how, one).closed for one in value)
+    return how in ("is", "normal", "whole")
+
+
 def _bound(holds: Callable[[Any, Any], bool]) -> Callable[[str, object], _Test]:
     def make(name: str, value: object) -> _Test:
         if not (is_number(value) or isinstance(value, str)):
@@ -173,6 +194,7 @@ _TESTS: Final[Mapping[str, Callable[[str, object], _Test]]] = {
     "contains": _contains,
     "normal": _normal,
     "matches": _matches,
+    "whole": _whole,
     "at_least": _bound(lambda seen, bound: seen >= bound),
     "at_most": _bound(lambda seen, bound: seen <= bound),
 }

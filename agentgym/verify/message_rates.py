@@ -115,7 +115,6 @@ def _sources(instance: Instance) -> dict[str, Sequence[object]]:
     found: dict[str, Sequence[object]] = {}
     for id, arguments in _leaves(instance, gates=False):
         many, one = arguments.get("sources"), arguments.get("source")
-        # `messages.asked` has no source, and no gate of a judge decides about questions.
         found[id] = many if isinstance(many, list) else [one] if one else []
     return found
 

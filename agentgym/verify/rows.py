@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.protocols import Evidence, Tables
 from agentgym.records import RowChange, RowRef
+from agentgym.verify.free_text import FreeText, free_text
 from agentgym.verify.matching import Matcher, fits, matchers, show_matchers
 from agentgym.verify.values import Bounds, brief
 
@@ -193,15 +194,17 @@ class Allowed:
         kinds: Allowed kinds: added, changed, removed.
         columns: Columns that may change; None for any.
         at_most: Maximum number of rows.
+        text: Free texts that a changed row may hold.
     """
 
     rows: Selector
     kinds: Sequence[str]
     columns: Sequence[str] | None
     at_most: int
+    text: FreeText
 
     def covers(self, change: RowChange, evidence: Evidence) -> bool:
-        """Return whether the rule allows a change."""
+        """Return whether the rule allows a change, apart from its free texts."""
         if not fnmatchcase(change.table, self.rows.table) or change.kind not in self.kinds:
             return False
         other = set(change.after or ()) if change.kind == "changed" else set()
@@ -222,7 +225,7 @@ class Allowed:
         if not names:
             raise VerifierError(str(NotFoundError("table", self.rows.table, tables.names())))
         known = {column for name in names for column in tables.columns(name)}
-        for column in (*self.rows.where, *(self.columns or ())):
+        for column in (*self.rows.where, *(self.columns or ()), *self.text.columns):
             if column not in known:
                 what = f"column of {self.rows.table}"
                 raise VerifierError(str(NotFoundError(what, column, known)))
@@ -234,7 +237,7 @@ def allowed(table: object) -> Allowed:
     Raises:
         VerifierError: It does not have the expected form.
     """
-    known = ("table", "where", "having", "kind", "columns", "at_most")
+    known = ("table", "where", "having", "kind", "columns", "at_most", "texts", "any_text")
     if not isinstance(table, Mapping) or not set(table) <= set(known):
         raise VerifierError(f"allowed: expected tables of {', '.join(known)}; got {table!r}")
     kind, columns = table.get("kind", list(_KINDS)), table.get("columns")
@@ -247,7 +250,9 @@ def allowed(table: object) -> Allowed:
     rows = selector(table.get("table"), table.get("where"), table.get("having"))
     most = Bounds(0, table.get("at_most", 1)).at_most
     assert most is not None
-    return Allowed(rows, kinds, columns, most)
+    joined = [own for one in rows.having if one.bounds.at_least for own in one.on.values()]
+    text = free_text(table.get("texts", {}), table.get("any_text", ()), rows.where, joined)
+    return Allowed(rows, kinds, columns, most, text)
 
 
 def show_changes(changes: Sequence[RowChange]) -> str:

@@ -743,3 +743,29 @@ async def test_the_number_of_steps_is_told(serve):
     server = serve([SUBMIT])
     await decide(briefing=Briefing("a/b-v1", "Go.", 1, 17))
     assert "17" in server.requests[0]["messages"][0]["content"]
+
+
+# --- a choice of tools ----------------------------------------------------------------------
+
+
+async def test_the_model_gets_the_chosen_tools_and_those_that_end_the_episode(serve):
+    server = serve([LOOK, BASH, SUBMIT])
+    steps = await episode("test?tools=bash")
+    assert [action.tool for action in actions(steps)] == ["bash", "submit"]
+    asked = [[tool["function"]["name"] for tool in one["tools"]] for one in server.requests]
+    ends = [tool.name for tool in TOOLS if tool.name in ("submit", "give_up")]
+    assert asked == [["bash", *ends]] * 3
+    assert server.requests[1]["messages"][-1]["content"] == "There is no tool 'look'."
+
+
+async def test_a_tool_that_was_not_chosen_is_not_executed_within_a_reply(serve):
+    several = says(call("bash", {"command": "true"}, "a"), call("look", {}, "b"))
+    serve([several, SUBMIT])
+    steps = await episode("test?tools=b*")
+    assert [action.tool for action in actions(steps)] == ["bash", "submit"]
+
+
+async def test_a_choice_that_fits_no_tool_is_no_failure_of_the_model(serve):
+    serve([LOOK])
+    with pytest.raises(AgentError, match="'bsh' picks no tool; known: .*bash"):
+        await decide("test?tools=bsh")

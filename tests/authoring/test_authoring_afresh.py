@@ -42,7 +42,7 @@ UNSTEADY = {
     "archive": "mkdir $made; tar czf $made/all.tgz -C /srv shop/sales.csv",
     "mktemp": "mktemp -d $made.XXXXXX",
     "link": "ln -s /tmp/$RANDOM $made",
-    "mode": "touch $made; chmod $((RANDOM % 8))$((RANDOM % 8))5 $made",
+    "mode": "touch $made; chmod 7$(($(date +%Y) % 8))5 $made",
     "kind": "mkdir $made.$RANDOM",
     "gold": "echo $RANDOM > $AGENTGYM_GOLD/gold; touch $made",
 }

@@ -121,7 +121,7 @@ def test_an_error_is_one_line_and_no_traceback(cli: Cli) -> None:
 def test_a_mistyped_bench_is_answered_with_those_there_are(cli: Cli) -> None:
     done = cli("bench", "foo")
     assert (done.returncode, done.stdout) == (2, "")
-    names = "sandbox, pool, verify, tools, rl, cost, swe, web, cluster"
+    names = "sandbox, pool, verify, tools, rl, cost, swe, web, desktop, cluster"
     assert done.stderr == f"error: no bench named 'foo'; there is: {names}\n"
 
 

@@ -11,15 +11,17 @@ import pytest
 from agentgym.agents import registry
 from agentgym.authoring.probes.answers import uncompared
 from agentgym.authoring.redteam.claims import claim
+from agentgym.env import answer as answers
 from agentgym.env.environment import Environment
 from agentgym.env.spaces import ToolCallSpace
-from agentgym.errors import TaskError
+from agentgym.errors import ActionError, TaskError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Briefing, Effect, Observation
 from agentgym.rollout.grading import trajectory_of
 from agentgym.rollout.regrade import regrade_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
+from agentgym.task.answer import AnswerForm
 from agentgym.task.load import load_task
 
 TASK = """\
@@ -191,3 +193,15 @@ def test_cheats_fill_in_the_form(write):
     assert found.arguments == {"opened": 13, "last_day": "2026-02-06"}
     assert claim("text", "done") == Action("submit", {"answer": "done"})
     assert claim("none", "done") == Action("submit", {})
+
+
+def test_a_reader_that_breaks_on_an_answer_refuses_it(monkeypatch):
+    """An agent must not leave the mean by an answer that nobody has foreseen."""
+    form = AnswerForm(field=({"name": "x", "type": "name", "about": "A name"},))
+
+    def broken(*_):
+        raise KeyError("€\n")
+
+    monkeypatch.setattr(answers, "read_form", broken)
+    with pytest.raises(ActionError, match="it cannot be read .KeyError"):
+        answers.read_answer(form, Action("submit", {"x": "€\n5"}))

@@ -244,7 +244,7 @@ class Patient(Broken):
     """A user that hears anybody out."""
 
     async def reply(self, message, recorded=None):
-        return UserTurn(f"{len(message)}?")
+        return UserTurn(f"{len(message.text)}?")
 
 
 async def test_what_an_agent_may_write_to_its_user_is_bounded(make, monkeypatch):

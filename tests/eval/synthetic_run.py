@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 
 from agentgym.eval.settings import Settings
 from agentgym.record.store import EpisodeRow, RunStore
@@ -13,6 +14,7 @@ from agentgym.records import (
     CheckpointResult,
     CheckStatus,
     Decision,
+    Json,
     Observation,
     Phase,
     Step,
@@ -91,6 +93,7 @@ class Runs:
         command: str = "echo hello",
         error: str = "",
         events: tuple[StepEvent, ...] = (),
+        more: Mapping[str, Json] = MappingProxyType({}),
     ) -> None:
         recorder = store.begin(
             row.id,
@@ -101,7 +104,9 @@ class Runs:
             first=Observation("Say hello."),
         )
         decision = Decision(
-            Action("bash", {"command": command}), thought="I greet.", usage=TokenUsage(100, 10)
+            Action("bash", {"command": command, **more}),
+            thought="I greet.",
+            usage=TokenUsage(100, 10),
         )
         recorder.step(Step(0, decision, Observation(output, data={"exit_code": 0}), 0.01, events))
         if verdict is not None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import sqlite3
+import tarfile
+import tempfile
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict
@@ -12,7 +16,7 @@ import pytest
 from agentgym.cluster.workers import LOSSES, WorkerLostError, Workers
 from agentgym.errors import RecordError
 from agentgym.eval.plan import start_run
-from agentgym.eval.remote import EpisodeWork, Played, RemoteEpisodes
+from agentgym.eval.remote import EpisodeWork, Played, RemoteEpisodes, _packed, _unpack
 from agentgym.eval.results import build_results
 from agentgym.eval.settings import read_settings
 
@@ -96,6 +100,63 @@ async def test_an_interrupted_episode_is_begun_anew(store):
     workers, _ = workers_of(store)
     results = await run_all(store, workers)
     assert [each.verdict.score for each in results] == [1.0, 0.0, 1.0, 0.0]
+
+
+def archive(mode="w", *, sparse=False, link=False):
+    """A tar archive with one member: 100 MB of zeros, a file of holes, or a link."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=mode) as tar:
+        member = tarfile.TarInfo("run.db")
+        if link:
+            member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        if sparse:
+            member.pax_headers = {
+                **{"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.map": "0,0"},
+                **{"GNU.sparse.size": str(8 << 40), "GNU.sparse.numblocks": "1"},
+            }
+        member.size = 0 if sparse or link else 100_000_000
+        tar.addfile(member, io.BytesIO(bytes(member.size)))
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    "given", [{"mode": "w:xz"}, {"mode": "w:gz"}, {"sparse": True}, {"link": True}], ids=str
+)
+async def test_an_archive_that_is_no_plain_one_is_refused(store, tmp_path, monkeypatch, given):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    workers, _ = workers_of(store)
+    await workers.close()
+    episodes = RemoteEpisodes(store, workers)
+    data = archive(**given)
+    assert len(data) < 1_000_000
+
+    async def done(plan):
+        return Played(data)
+
+    monkeypatch.setattr(workers, "do", done)
+    with pytest.raises(RecordError, match="a worker returned"):
+        await episodes.run(store.episode(1), lambda step: None)
+    assert store.episode(1).state == "planned"
+
+
+async def test_a_damaged_record_of_a_worker_is_not_merged(store, tmp_path, monkeypatch):
+    work = EpisodeWork(asdict(read_settings(store)), 1)
+    await work.open()
+    played = await work.do(store.episode(1).plan)
+    await work.close()
+    _unpack(played.archive, tmp_path / "other")
+    with closing(sqlite3.connect(tmp_path / "other" / "run.db")) as database, database:
+        database.execute("UPDATE steps SET decision = '[5]', digest = ''")
+    workers, _ = workers_of(store)
+    await workers.close()
+
+    async def done(plan):
+        return Played(_packed(tmp_path / "other"))
+
+    monkeypatch.setattr(workers, "do", done)
+    with pytest.raises(RecordError, match="damaged"):
+        await RemoteEpisodes(store, workers).run(store.episode(1), lambda step: None)
+    assert store.episode(1).state == "planned"
 
 
 async def test_a_worker_that_returns_no_run_is_an_error(store):

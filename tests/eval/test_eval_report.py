@@ -150,6 +150,17 @@ def test_long_output_is_cut_and_says_so(runs: Runs, tmp_path: Path) -> None:
     assert len(source) < 60_000
 
 
+def test_a_step_of_a_hundred_thousand_parts_shows_a_few(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start(tasks=("demo/one-v1",))
+    more = {f"a{number}": number for number in range(100_000)}
+    event = StepEvent(StepEventKind.EVENT, "rain", "it begins")
+    runs.play(store, store.episode(1), scored(0.0), more=more, events=(event,) * 10_000)
+    source, page = page_of(store, tmp_path)
+    assert "further arguments 99961" in " ".join(page.text.split())
+    assert page.text.count("it begins") == 40
+    assert len(source) < 60_000
+
+
 def test_large_runs_show_steps_only_of_what_did_not_pass(
     runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,6 +231,43 @@ def test_a_broken_task_is_refused(broken, said):
         read_task(data, "calc")
 
 
+ODD = (None, 0, -1.5, "", "x" * 70_000, "http://[", "a\0b", [], {}, [None], [[1]], {"url": 5}, True)
+
+
+def places(value, path=()):
+    """Yield the path of everything in a JSON value."""
+    yield path
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    for key, part in value.items() if isinstance(value, dict) else ():
+        yield from places(part, (*path, key))
+
+
+def test_odd_values_anywhere_in_a_task_are_named_in_a_few_words(files):
+    """A checkout of a stranger neither ends an import nor fills the terminal."""
+    steps = [
+        {"type": "launch", "parameters": {"command": ["soffice", "/root/a"]}},
+        {"type": "execute", "parameters": {"command": "ls", "shell": True, "stdout": "a"}},
+        {"type": "open", "parameters": {"path": "/root/a"}},
+    ]
+    honest = task(postconfig=[], related_apps=["libreoffice_calc"])
+    honest["config"] += steps
+    for path in list(places(honest))[1:]:
+        for odd in ODD:
+            raw = json.loads(json.dumps(honest))
+            inner = raw
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = odd
+            try:
+                found = missing(read_task(json.dumps(raw).encode(), "calc"), files, OFFICE)
+            except TaskError as error:
+                assert len(str(error)) < 1_000, (path, odd)
+                continue
+            broken = [each.name for each in found if each.kind is Kind.TASK]
+            assert all(len(name) < 1_000 for name in broken), (path, odd)
+
+
 @pytest.mark.parametrize(
     ("values", "conj", "expected"),
     [([1, 0.5], "and", 0.75), ([1, 0], "and", 0), ([0.2, 0], "or", 0.2), ([1], "and", 1)],

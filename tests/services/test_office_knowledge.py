@@ -71,7 +71,7 @@ def test_readers_see_the_published_version_until_the_next_is(base):
     assert refusal(base, "read_version", article=number) == ("conflict", "article")
     assert ask(base, "search", text="dogs")["total"] == 0
     ask(base, "publish", article=number)
-    edited = ask(base, "edit", article=number, body="No dogs.", seen_version=1, note="bites")
+    edited = ask(base, "edit", article=number, body="No dogs.", seen_version=1, note="new rule")
     assert (edited["version"], edited["published_version"]) == (2, 1)
     assert ask(base, "read_version", article=number)["body"] == NEW["body"]
     stale = {"article": number, "seen_version": 1}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +12,14 @@ from agentgym.errors import VerifierError
 from agentgym.services import Backend, Service, ServiceSet, find_services
 from agentgym.services.tables import SnapshotTables
 
+ENVS = Path(__file__).resolve().parents[2] / "envs"
+
 
 class Farm(Service):
     """Animals in barns."""
 
     schema = """
-    CREATE TABLE farm_animal (name TEXT PRIMARY KEY, barn TEXT, weight INTEGER);
+    CREATE TABLE farm_animal (name TEXT PRIMARY KEY, barn FREE TEXT, weight INTEGER);
     CREATE VIEW farm_barn (barn, heaviest, animals) AS
       SELECT barn, max(weight), count(*) FROM farm_animal GROUP BY barn ORDER BY max(weight) DESC;
     """
@@ -42,6 +46,46 @@ def test_rows_of_views_are_found_by_values(farm):
     assert farm.one("farm_barn", animals=2)["barn"] == "south"
     assert farm.one("farm_barn", barn="east") is None
     assert farm.columns("farm_barn") == ["barn", "heaviest", "animals"]
+
+
+def test_columns_of_free_text_are_those_that_the_schema_declares(farm):
+    assert list(farm.texts("farm_animal")) == ["barn"]
+    assert list(farm.texts("farm_barn")) == []
+    with pytest.raises(VerifierError, match="did you mean 'farm_barn'"):
+        farm.texts("farm_barns")
+
+
+CLOSED = (
+    r"\w+\.(\w+_(at|on|until)|start|end|until|since|occurrence)",  # times
+    r"\w+\.(owner|author|sender|granted_by|updated_by)",  # who did it, as the service writes it
+    r"\w+\.(assignee|office|department|timezone|country|handle|secret|code|sku|id)",
+    r"contacts_group\.email|shop_order_line\.title|forum_log\.(what|target)|forum_board\.slug",
+    r"(calendar_room|tickets_customer|tickets_agent|knowledge_category|\w+_picture|forms_\w+)\..*",
+)
+"""Columns of text that no tool writes as it is given, or whose form a service demands."""
+
+
+def find_schemas(env):
+    found = sorted((ENVS / env / "services").glob("*/schema.sql"))
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("env", ["office", "web"])
+def test_every_column_of_text_is_free_or_known_to_be_closed(env):
+    columns = [
+        (f"{table}.{column}", rest)
+        for schema in find_schemas(env)
+        for table, body in re.findall(r"CREATE TABLE (\w+) \((.*?)\n\);", schema.read_text(), re.S)
+        for column, rest in re.findall(r"^  (\w+) TEXT(.*)$", body, re.M)
+    ]
+    undecided = [
+        name
+        for name, rest in columns
+        if not re.search("REFERENCES|CHECK", rest)
+        and not any(re.fullmatch(closed, name) for closed in CLOSED)
+    ]
+    assert not undecided
 
 
 def test_only_tables_make_up_the_state(farm):

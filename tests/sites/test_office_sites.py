@@ -149,7 +149,7 @@ async def test_people_files_cells_channels_and_articles_change(office):
     await office.send(page, "/channel/1", text="Good morning")
     assert office.value("SELECT text FROM chat_message ORDER BY id DESC") == "Good morning"
     page = await office.read("knowledge", "/article/21/edit")
-    page = await office.send(page, "/edit", body="New text", note="shorter")
+    page = await office.send(page, "/edit", body="New text", note="wording")
     await office.send(page, "/publish")
     published = "SELECT published_version = version FROM knowledge_article WHERE id = 21"
     assert office.value(published) == 1

@@ -1,7 +1,10 @@
 """The shell surface over a real sandbox."""
 
+import re
+
 import pytest
 
+from agentgym.errors import ConfigError
 from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, Limits, Recipe, SurfaceConfig
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
@@ -184,3 +187,61 @@ async def test_what_has_no_end_is_not_read(call):
     for path in ("/tmp/fifo", "/tmp/holes", "/dev/zero", "/proc/kcore", "/proc/kmsg"):
         assert (await call("read_file", path=path)).effect is Effect.ERROR
     assert (await call("read_file", path="/etc/passwd", offset=10**300)).text.startswith("\n[lines")
+
+
+def names(**options):
+    return [tool.name for tool in ShellKind(SurfaceConfig(options=options)).tools()]
+
+
+def test_the_option_tools_selects_tools():
+    usual = ["bash", "read_file", "write_file", "edit_file"]
+    assert names() == usual
+    assert names(tools=["*"]) == [*usual, "search"]
+    assert names(tools=["bash"]) == ["bash"]
+    assert names(tools=["search", "*_file"]) == [*usual[1:], "search"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"tools": ["bsh"]}, "'bsh' picks no tool; known: bash, "),
+        ({"tools": "bash"}, "expected a list of globs, got 'bash'"),
+        ({"tools": []}, "expected a list of globs"),
+        ({"tool": ["bash"]}, "did you mean 'tools'"),
+    ],
+)
+def test_a_wrong_option_is_told(options, says):
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        names(**options)
+
+
+async def test_search_finds_sorted_lines(call):
+    await call("write_file", path="/srv/b.py", content="def one():\n    return 1\n")
+    await call("write_file", path="/srv/a/c.py", content="x = 1\n" * 9 + "Def two(): ünder\n")
+    await call("write_file", path="/srv/a/c.txt", content="def three\n")
+    await call("bash", command="cd /srv; mkdir .git; echo def >.git/x; printf 'def\\0' >bin")
+    await call("bash", command="printf 'def caf\\351\\n' >latin.py")
+    seen = await call("search", pattern=r"^def \w+")
+    assert seen.text == "a/c.txt:1:def three\nb.py:1:def one():\nlatin.py:1:def caf\ufffd\n"
+    assert seen.effect is Effect.NO_CHANGE and seen.data == {"cut": False}
+    seen = await call("search", pattern="^def", path="/srv/a", glob="*.py", ignore_case=True)
+    assert seen.text == "/srv/a/c.py:10:Def two(): ünder\n"
+    assert (await call("search", pattern="one", path="b.py")).text == "b.py:1:def one():\n"
+    assert (await call("search", pattern="nothing at all")).text == "[no line matches]"
+
+
+async def test_a_search_is_bounded_and_its_errors_are_told(call):
+    await call("bash", command="cd /srv; yes 'a line' | head -1000 >many; seq -s x 9999 >long")
+    seen = await call("search", pattern="a line|1x2x", path="many")
+    assert seen.text.count("a line\n") == 200 and seen.data == {"cut": True}
+    assert seen.text.endswith("[more lines match; narrow the pattern, the path or the glob]")
+    assert len((await call("search", pattern="1x2x")).text) == 302
+    for arguments, says in [
+        ({"pattern": "("}, "missing closing parenthesis"),
+        ({"pattern": "x", "path": "/no/such"}, "No such file"),
+        ({"pattern": "x\ny"}, "one line"),
+        ({"pattern": "x\0"}, "NUL"),
+        ({"pattern": "-x", "path": "--help"}, "No such file"),
+    ]:
+        seen = await call("search", **arguments)
+        assert seen.effect is Effect.ERROR and says in seen.text, seen.text

@@ -7,7 +7,7 @@ from chat_server import Endless, Raw, Status, call, says
 
 from agentgym.chat import endpoint
 from agentgym.errors import ConfigError, UserError
-from agentgym.records import UserCall, UserTurn
+from agentgym.records import UserCall, UserMessage, UserTurn
 from agentgym.testing.user import INSTANCE, SCRIPT, World
 from agentgym.user.model import ASKS, MOST_CALLS, ModelUser
 
@@ -21,7 +21,7 @@ async def talk(*messages, argument="test", recorded=()):
         await user.start(world)
         for number, message in enumerate(messages):
             known = recorded[number] if number < len(recorded) else None
-            turns.append(await user.reply(message, known))
+            turns.append(await user.reply(UserMessage(message), known))
         return turns, world
     finally:
         await user.close()

@@ -1,7 +1,7 @@
 """`user.toml`: what is wrong with one is told with file, line and field."""
 
 import pytest
-from shop_task import TASK, USER, write_shop
+from shop_task import HEARING, REPLIES, TASK, USER, write_shop
 
 from agentgym.errors import TaskError
 from agentgym.task.load import load_task
@@ -88,3 +88,15 @@ def test_a_user_needs_a_table_and_a_table_needs_a_user(tmp_path):
     (folder / "user.toml").unlink()
     with pytest.raises(TaskError, match="user.toml: cannot be read: No such file"):
         load_task(folder)
+
+
+def test_a_user_of_saved_replies_listens_to_nothing_else(tmp_path):
+    task = TASK.replace("[user]\n", f"[user]\n{REPLIES}")
+    assert load(tmp_path / "a", HEARING, **{"task.toml": task}).user.fact[0].heard == ("ask_order",)
+    with pytest.raises(TaskError, match="no saved reply named 'cannot'; known: none"):
+        load(tmp_path / "b", HEARING)
+    wordy = HEARING.replace('heard = ["cannot"]', 'intent = ["refuses"]')
+    with pytest.raises(TaskError, match="state.0.rule.0.intent: the user hears only saved replies"):
+        load(tmp_path / "c", wordy, **{"task.toml": task})
+    with pytest.raises(TaskError, match="did you mean 'ask_order'"):
+        load(tmp_path / "d", HEARING.replace("ask_order", "ask_oder"), **{"task.toml": task})

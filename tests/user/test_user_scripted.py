@@ -6,10 +6,10 @@ import string
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shop_task import USER, write_shop
+from shop_task import HEARING, REPLIES, TASK, USER, write_shop
 
 from agentgym.errors import ConfigError, TaskError
-from agentgym.records import UserCall
+from agentgym.records import SentReply, UserCall, UserMessage
 from agentgym.services import Backend, load_services
 from agentgym.task.load import load_task
 from agentgym.user.scripted import ScriptedUser
@@ -28,7 +28,7 @@ class Meeting:
         self.opening = asyncio.run(self.user.start(UserServiceAccess(self.shop)))
 
     def says(self, message):
-        return asyncio.run(self.user.reply(message))
+        return asyncio.run(self.user.reply(UserMessage(message)))
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_a_script_needs_the_services_that_it_looks_at(folder):
     user = ScriptedUser("", task.user, task.instance(0))
     asyncio.run(user.start(UserServiceAccess(None)))
     with pytest.raises(TaskError, match="the environment has no services"):
-        asyncio.run(user.reply("Hello"))
+        asyncio.run(user.reply(UserMessage("Hello")))
     with pytest.raises(ConfigError, match="takes no argument, got 'x'"):
         ScriptedUser("x", task.user, task.instance(0))
 
@@ -262,3 +262,19 @@ def test_nobody_listens_to_noise_for_ever(folder, noise):
     while not turns[-1].left:
         turns.append(ada.says(noise))
         assert len(turns) <= 30
+
+
+def test_saved_replies_are_known_by_their_ids_and_not_read(tmp_path):
+    task = TASK.replace("[user]\n", f"[user]\n{REPLIES}")
+    ada = Meeting(write_shop(tmp_path, **{"user.toml": HEARING, "task.toml": task}))
+
+    def hears(*ids):
+        message = UserMessage("I can't find your order?", tuple(map(SentReply, ids)))
+        turn = asyncio.run(ada.user.reply(message))
+        assert turn.understood
+        return turn.text, turn.left
+
+    assert hears("thanks") == ("And my money?", False)
+    assert hears("thanks", "ask_order") == (f"It's {ada.instance.params['case']['order']}.", False)
+    assert hears("ask_name") == ("I'm afraid I don't know that.", False)
+    assert hears("cannot") == ("Then I leave.", True)

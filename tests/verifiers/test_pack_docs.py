@@ -53,10 +53,11 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "http": "answers conversation",
         "images": "format_is region_colour same_pixels similar size",
         "judge": "criterion scale",
-        "messages": "asked keeps_to only_replies replied says",
+        "messages": "keeps_to",
         "office": "cells document_text formulas headings sheets style",
         "page": "reward state",
         "processes": "alive listening none_left",
+        "replies": "only sent",
         "reports": "junit pytest",
         "services": "called changed_to count mentions never_called only_changed order "
         "read_before_write row unchanged",

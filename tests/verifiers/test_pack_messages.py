@@ -13,7 +13,6 @@ from agentgym.testing.checks import evidence
 from agentgym.verify.packs import find_check
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "messages.says": {"source": "user", "facts": [42]},
     "messages.keeps_to": {"sources": ["user"], "may": [42]},
 }
 checks = pytest.mark.parametrize("use", ARGUMENTS)

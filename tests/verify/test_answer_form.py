@@ -235,3 +235,25 @@ def test_a_form_needs_fields_with_different_names() -> None:
     for fields in ((), (DAY, HOUR)):
         with pytest.raises(ValueError):
             AnswerForm(field=fields)
+
+
+ODD_TEXTS = (
+    "€\n5",
+    "5\n€",
+    "$\r5",
+    "€\u2028 5",
+    "9" * 200,
+    "1," * 100,
+    "١٢",
+    "12:" * 66,
+    "the on at " * 20,
+)
+
+
+@pytest.mark.parametrize("field", ALL)
+def test_odd_texts_are_values_or_refused(field):
+    for text in ODD_TEXTS:
+        try:
+            read_value(field, text)
+        except ValueError as error:
+            assert len(str(error)) < 1_000

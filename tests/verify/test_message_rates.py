@@ -13,20 +13,18 @@ from agentgym.records import Criterion, Exhibit, Judgement, Met, Vote
 from agentgym.task.load import find_task
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.verify.calibrate import Rate
-from agentgym.verify.judge.exhibits import sources_of
 from agentgym.verify.message_rates import COMMAND, rates_page, task_rates
-from agentgym.verify.rubric import load_rubric
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 RUBRIC = """
 schema_version = "agentgym.rubric/1"
 [[checkpoint]]
 id = "said"
-use = "messages.says"
+use = "messages.keeps_to"
 [checkpoint.with]
-source = { mail = "ada@x.example", alone = true }
-facts = [42]
-words = ["number", "maybe"]
+sources = [{ mail = "ada@x.example", alone = true }]
+may = [42]
+holds = ["number 42"]
 [[checkpoint]]
 id = "words"
 phase = "safety"
@@ -43,7 +41,7 @@ TEXTS = {
     "The number, 42.": "pass",
     "The number is never 42.": "fail",
     "The number is maybe 42.": "fail",
-    "42, not the number.": "fail",
+    "The number is 43.": "fail",
 }
 
 
@@ -116,30 +114,3 @@ def test_the_published_page_is_what_the_command_writes() -> None:
     assert PAGE.read_text(encoding="utf-8") == rates_page(one for one in found if one), (
         f"run: {COMMAND}"
     )
-
-
-def test_the_gates_of_the_suite_give_the_judge_every_message_that_has_to_say_something() -> None:
-    gates = 0
-    for name in catalogue.match_tasks("tools"):
-        leaves = list(load_rubric(find_task(name).folder / "checks" / "rubric.toml").leaves())
-        shown: list[Any] = []
-        for gate in (leaf for leaf in leaves if leaf.only_if_judged):
-            assert (gate.use, gate.gate) == ("judge.criterion", True), name
-            show: Any = gate.arguments["show"]
-            shown += [_who(source) for item in show for source in sources_of(item)]
-            gates += 1
-        said = [leaf.arguments["source"] for leaf in leaves if leaf.use == "messages.says"]
-        said = [
-            part for one in said for part in (["answer", "reason"] if one == "final" else [one])
-        ]
-        assert all(_who(source) in shown for source in said), name
-    assert gates >= 4
-
-
-def _who(source: Any) -> Any:
-    """Return whom a message is for: only that counts here."""
-    if isinstance(source, dict):
-        return {
-            k: v for k, v in source.items() if k not in ("alone", "answers", "internal", "last")
-        }
-    return source

@@ -74,7 +74,8 @@ def test_what_the_setup_did_is_nobodys():
 
 def test_one_more_than_an_entry_has_room_for_is_named():
     twice = seen(("agent", *COMMENT), ("agent", *COMMENT))
-    rule = {"table": "tickets_comment", "kind": "added", "where": {"ticket_id": 9001}}
+    where = {"ticket_id": 9001, "body": "On it."}
+    rule = {"table": "tickets_comment", "kind": "added", "where": where}
     ticket = {"table": "tickets_ticket", "where": {"id": 9001}}
     result = judged("only_changed", twice, allowed=[rule, ticket])
     assert result.status is CheckStatus.FAIL
@@ -82,6 +83,62 @@ def test_one_more_than_an_entry_has_room_for_is_named():
     more = {**rule, "at_most": 2}
     assert judged("only_changed", twice, allowed=[more, ticket]).status is CheckStatus.PASS
     assert judged("only_changed", twice, allowed=[rule, rule, ticket]).status is CheckStatus.PASS
+
+
+VISIT = {
+    "title": "Visit of Quist",
+    "start": "2026-03-10T10:00:00Z",
+    "end": "2026-03-10T11:00:00Z",
+    "people": [24],
+}
+ATTENDEES = {"table": "calendar_attendee", "kind": "added", "at_most": 2}
+TITLED = {"table": "calendar_event", "kind": "added", "where": {"title": VISIT["title"]}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "description", "passes"),
+    [
+        (TITLED, "", True),
+        (TITLED, "\u200b", False),
+        (TITLED, "As agreed", False),
+        ({**TITLED, "texts": {"description": "As agreed"}}, "as  agreed", True),
+        ({**TITLED, "texts": {"description": "As agreed"}}, "As agreed. They pay.", False),
+        ({**TITLED, "texts": {"description": {"whole": "as (agreed)"}}}, "As agreed", True),
+        ({**TITLED, "texts": {"description": {"whole": "as (agreed)"}}}, "As agreed\nSo", False),
+        ({**TITLED, "any_text": ["description"]}, "They pay.", True),
+        ({**TITLED, "any_text": ["note"]}, "They pay.", False),
+        ({"table": "calendar_event", "where": {"title": {"matches": "Quist"}}}, "", False),
+        ({"table": "calendar_*", "kind": "added", "at_most": 3}, "", False),
+        ({**TITLED, "having": [
+            {"table": "contacts_group", "on": {"note": "description"}},
+        ]}, "As agreed", True),
+        ({**TITLED, "having": [
+            {"table": "contacts_group", "on": {"note": "description"}, "at_most": 1},
+        ]}, "As agreed", False),
+    ],
+)  # fmt: skip
+def test_free_text_needs_a_licence(entry, description, passes):
+    create = ("calendar_create", {**VISIT, "description": description})
+    group = ("contacts_create_group", {"name": "Quist", "members": [24], "note": "As agreed"})
+    shown = seen(("world", *group), ("agent", *create))
+    result = judged("only_changed", shown, allowed=[entry, ATTENDEES])
+    assert (result.status is CheckStatus.PASS) is passes, result.message
+
+
+def test_a_refused_text_is_told_with_its_place():
+    shown = seen(("agent", "calendar_create", {**VISIT, "description": "They pay."}))
+    result = judged("only_changed", shown, allowed=[TITLED, ATTENDEES])
+    number = changes_by(shown, "agent")[-1].row["id"]
+    told = f"text that nothing asked for: calendar_event {number}: description is 'They pay.'"
+    assert result.message == told
+
+
+def test_only_the_text_that_a_call_has_changed_needs_a_licence():
+    shown = seen(("agent", "tickets_update", {"ticket": 9001, "priority": "high"}))
+    rule = {"table": "tickets_ticket", "where": {"id": 9001}}
+    assert judged("only_changed", shown, allowed=[rule]).status is CheckStatus.PASS
+    shown = seen(("agent", "tickets_update", {"ticket": 9001, "subject": "A!"}))
+    assert judged("only_changed", shown, allowed=[rule]).status is CheckStatus.FAIL
 
 
 @pytest.mark.parametrize(
@@ -97,6 +154,26 @@ def test_one_more_than_an_entry_has_room_for_is_named():
         ("row", {"table": "tickets_ticket", "where": {"state": "x"}}, "column of tickets_ticket"),
         ("count", {"table": "tickets_ticket", "where": {"i": 1}, "at_least": 1}, "tickets_ticket"),
         ("only_changed", {"allowed": [{"table": "ticket_*"}]}, "no table named 'ticket_*'"),
+        (
+            "only_changed",
+            {"allowed": [{"table": "tickets_ticket", "texts": {"note": "x"}}]},
+            "column of tickets_ticket",
+        ),
+        (
+            "only_changed",
+            {"allowed": [{"table": "tickets_ticket", "texts": {"body": {"contains": "x"}}}]},
+            "leaves the rest of the text open",
+        ),
+        (
+            "only_changed",
+            {"allowed": [{"table": "tickets_ticket", "texts": {"body": ["x", {"not": "y"}]}}]},
+            "leaves the rest of the text open",
+        ),
+        (
+            "only_changed",
+            {"allowed": [{"table": "tickets_ticket", "any_text": "body"}]},
+            "expected a list of columns",
+        ),
         ("unchanged", {"tables": ["mail_*"], "where": {"statuss": 1}}, "column of mail_*"),
         (
             "row",

@@ -13,7 +13,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -21,9 +21,8 @@ from typing import Any
 from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.verify import facts as facts_in_text
 from agentgym.verify.answer_form import form_values
-from agentgym.verify.answer_values import fold
 from agentgym.verify.facts import MONTHS
-from agentgym.verify.matching import matcher
+from agentgym.verify.field_values import field_matcher, show_value
 from agentgym.verify.matching import normal as normal_text
 from agentgym.verify.values import brief, is_number, result
 
@@ -244,7 +243,7 @@ def fields(
     if wrong := [name for name, value in reach.items() if not is_number(value) or value < 0]:
         raise VerifierError(f"tolerance.{wrong[0]}: expected a number of at least 0")
     wanted = {
-        name: _field(name, value, name in ordered, reach.get(name, 0.0))
+        name: field_matcher(name, value, name in ordered, reach.get(name, 0.0))
         for name, value in fields.items()
     }
     seen = form_values(evidence.answer)
@@ -253,7 +252,7 @@ def fields(
     if missing := [name for name in wanted if name not in seen]:
         return result(False, f"the answer has no field {missing[0]!r}")
     faults = [
-        f"{name} is {_shown(seen[name])}, expected {_shown(fields[name])}"
+        f"{name} is {show_value(seen[name])}, expected {show_value(fields[name])}"
         for name, fits in wanted.items()
         if not fits(seen[name])
     ]
@@ -274,56 +273,6 @@ def gave_up(evidence: Evidence, reason: str = "") -> CheckResult:
         return result(False, "the agent did not give up")
     said = evidence.gave_up[:_ANSWER_CHARS]
     return result(wanted in _normal(said), f"gave up: {brief(said)}")
-
-
-def _field(name: str, wanted: Any, ordered: bool, reach: float) -> Callable[[Any], bool]:
-    """Return the comparison of a field with its expected value."""
-    if isinstance(wanted, Mapping):
-        one = matcher(f"fields.{name}", wanted)
-        return one.test
-    if isinstance(wanted, (list, tuple)):
-        tests = [_scalar(value, reach) for value in wanted]
-
-        def same(seen: Any) -> bool:
-            if not isinstance(seen, list) or (ordered and len(seen) != len(tests)):
-                return False
-            if ordered:
-                return all(test(value) for test, value in zip(tests, seen, strict=True))
-            found = all(any(test(value) for value in seen) for test in tests)
-            return found and all(any(test(value) for test in tests) for value in seen)
-
-        return same
-    return _scalar(wanted, reach)
-
-
-def _scalar(wanted: Any, reach: float) -> Callable[[Any], bool]:
-    """Return the comparison with one plain value."""
-    if not isinstance(wanted, (bool, int, float, str)):
-        raise VerifierError(f"fields: expected text, a number, true or false, got {wanted!r}")
-    if isinstance(wanted, bool):
-        return lambda seen: seen is wanted
-
-    def same(seen: Any) -> bool:
-        if is_number(seen):
-            number = _decimal(wanted)
-            return number is not None and abs(Decimal(str(seen)) - number) <= Decimal(str(reach))
-        return isinstance(seen, str) and fold(seen) == fold(str(wanted))
-
-    return same
-
-
-def _decimal(value: str | float) -> Decimal | None:
-    try:
-        return Decimal(str(value).strip())
-    except InvalidOperation:
-        return None
-
-
-def _shown(value: Any) -> str:
-    if not isinstance(value, (list, tuple)):
-        return json.dumps(value) if isinstance(value, Mapping) else brief(value)
-    told = ", ".join(brief(one) for one in value[:8])
-    return f"[{told}{', …' if len(value) > 8 else ''}]"
 
 
 def _answer(evidence: Evidence) -> str:

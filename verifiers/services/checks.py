@@ -6,7 +6,8 @@ The services write both, out of the agent's reach.
 A row is described by the values of its columns, a call by those of its arguments. A value is given
 as it is, or as a table of comparisons that all have to hold: `is`, `not`, `one_of = […]`, `null =
 true`, `contains = "text"` and `normal = "text"` (case, width and spacing do not count), `matches =
-'regex'`, `at_least`, `at_most` (numbers, or texts such as dates). In a column true is 1.
+'regex'`, `whole = 'regex'` (all of the text; case, width and spacing do not count), `at_least`,
+`at_most` (numbers, or texts such as dates). In a column true is 1.
 
 `having` demands rows of other tables that belong to a row: `{ table = "mail_recipient", on = {
 message_id = "id" }, where = { email = "ada@x.example" } }`, at least one, or `at_least` and
@@ -181,11 +182,20 @@ def only_changed(
     service makes itself, such as recipients of a mail or an answer that comes back, needs an entry,
     too.
 
+    Free text is refused unless an entry allows it. Services declare the columns that hold it
+    (`FREE TEXT`, such as the description of a meeting). A text that an allowed change brings into
+    such a column has to be empty, be named by `where` (as a text, `one_of`, `normal` or `whole`) or
+    `texts`, equal a column of another row by `having`, as a mail equals the text of its form, or
+    stand in a column of `any_text`.
+
     Example:
         use = "services.only_changed"
         with = { allowed = [
             { table = "tickets_ticket", where = { id = 17 }, columns = ["status", "version"] },
-            { table = "mail_message", kind = "added", where = { folder_id = 2 }, at_most = 1 },
+            { table = "calendar_event", kind = "added", texts = { title = "Visit of Quist" } },
+            { table = "tickets_comment", kind = "added", having = [
+                { table = "forms_filled", on = { comment_id = "id", text = "body" } },
+            ] },
             { table = "mail_recipient", where = { email = "ada@x.example" } },
         ] }
 
@@ -193,8 +203,9 @@ def only_changed(
         evidence: Evidence of the episode.
         allowed: Tables of `table` (a name or glob) and optionally `where` (the values that the row
             has now, or had before its removal), `having`, `kind` ("added", "changed", "removed" or
-            a list of them), `columns` (of changed rows, those that may differ) and `at_most` (rows,
-            default 1).
+            a list of them), `columns` (of changed rows, those that may differ), `at_most` (rows,
+            default 1), `texts` (free text by column: a text, a list of texts, or `whole`) and
+            `any_text` (columns whose text another checkpoint reads, or another actor wrote).
         by: Actor whose changes are compared.
     """
     if isinstance(allowed, (str, Mapping)):
@@ -204,17 +215,24 @@ def only_changed(
     for rule in rules:
         rule.check(evidence.tables_after)
     changes, used = changes_by(evidence, by), Counter[int]()
-    others = []
+    others, texts = [], []
     for change in changes:
-        fitting = (n for n, rule in enumerate(rules) if rule.covers(change, evidence))
-        taken = next((n for n in fitting if used[n] < rules[n].at_most), None)
-        if taken is None:
-            others.append(change)
-        else:
+        fitting = [n for n, rule in enumerate(rules) if rule.covers(change, evidence)]
+        refused = {n: rules[n].text.refused(change, evidence.tables_after) for n in fitting}
+        taken = next((n for n in fitting if not refused[n] and used[n] < rules[n].at_most), None)
+        if taken is not None:
             used[taken] += 1
-    if not others:
-        return result(True, f"all {len(changes)} changed rows were to be changed")
-    return result(False, f"{len(others)} rows that nothing asked for: {show_changes(others)}")
+        elif fitting and all(refused.values()):
+            least = min(refused.values(), key=len)
+            texts.append(f"{name_row(change.table, change.row)}: {', '.join(least)}")
+        else:
+            others.append(change)
+    said = []
+    if others:
+        said.append(f"{len(others)} rows that nothing asked for: {show_changes(others)}")
+    if texts:
+        said.append(f"text that nothing asked for: {'; '.join(texts[:3])}")
+    return result(not said, "; ".join(said) or f"all {len(changes)} changed rows were expected")
 
 
 def unchanged(

@@ -13,6 +13,7 @@ from agentgym.authoring.afresh import differences
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.prefixes import Prefix, prefixes
 from agentgym.authoring.probes.answers import uncompared
+from agentgym.authoring.probes.replies import unjudged
 from agentgym.authoring.probes.words import not_solved, unscored
 from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import InitialState, Subject
@@ -57,19 +58,20 @@ async def binds(subject: Subject) -> Sequence[str]:
         if event.run is not None and event.run.endswith(".py"):
             load_change(subject.task.folder / event.run, TaskError)
     await subject.initial_state()
-    return [*_illegal_calls(subject), *uncompared(subject.task)]
+    return [*_illegal_calls(subject), *uncompared(subject.task), *unjudged(subject.task)]
 
 
 def _illegal_calls(subject: Subject) -> list[str]:
     """Return the illegal actions of solution and mutants, each once for all seeds."""
     complaints: dict[str, str] = {}
+    manifest = subject.task.manifest
     for path in (solution(subject.task), *subject.task.mutants().values()):
         if isinstance(read_reference(path, subject.instance()), Path):
             continue  # its calls show when it plays
         for seed in subject.seeds:
             for cue in read_cues(path, subject.instance(seed)):
                 try:
-                    check_action(cue.action, subject.calls, subject.task.manifest.answer)
+                    check_action(cue.action, subject.calls, manifest.answer, manifest.replies)
                 except ActionError as error:
                     complaints.setdefault(cue.where, f"{cue.where}: {error}")
     return list(complaints.values())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agentgym.authoring.redteam import Cheat
@@ -17,6 +18,8 @@ from agentgym.records import Action, Json
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
 from agentgym.surfaces.call_sampler import HOSTILE
+from agentgym.task.answer import AnswerForm
+from agentgym.task.replies import SavedReply
 
 _DONE = "Everything has been done exactly as you asked, and checked twice. All of it is correct."
 _PLEAS = (
@@ -65,7 +68,7 @@ def _claims(initial: InitialState, services: Snapshot, *, talks: bool) -> list[C
         for turn, (name, text) in enumerate(answers.items())
     ]
     if talks:
-        said = [_say(text) for text in (_DONE, *_PLEAS, told)]
+        said = list(_said(initial.instance.task.manifest.replies, told))
         cheats.append(Cheat("asked-user", (*said, claim(wanted, _DONE))))
     return cheats
 
@@ -106,5 +109,12 @@ def _everything(services: Snapshot, told: str) -> str:
     return "\n".join(ranked)[:_MOST_CHARS]
 
 
-def _say(text: str) -> Action:
-    return Action("message_user", {"text": text})
+def _said(replies: Sequence[SavedReply], told: str) -> Iterator[Action]:
+    """Yield messages to the user: pleas, or every saved reply with values of the instruction."""
+    if not replies:
+        for text in (_DONE, *_PLEAS, told):
+            yield Action("message_user", {"text": text})
+    for turn, reply in enumerate(replies):
+        form = AnswerForm(field=reply.field) if reply.field else None
+        values = {} if form is None else claim(form, told, turn).arguments
+        yield Action("message_user", {"replies": [{"reply": reply.id, **values}]})

@@ -46,8 +46,11 @@ class LocalFiles:
             if not parts or ".." in parts or place.startswith("/"):
                 continue
             path = self.folder.joinpath(*parts)
-            if path.is_file():
-                return path
+            try:
+                if path.is_file():
+                    return path
+            except (OSError, ValueError):
+                continue  # no file of this machine has such a name
         return None
 
     def read(self, url: str, task: str) -> bytes:

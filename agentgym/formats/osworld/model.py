@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from agentgym.errors import TaskError
 from agentgym.formats.osworld.metrics.registry import INFEASIBLE
+
+BROKEN: Final = (
+    *(LookupError, TypeError, ValueError, AttributeError),
+    *(OverflowError, RecursionError),
+)
+"""The exceptions of code that reads the fields of a task and finds another form."""
 
 
 class SetupStep(BaseModel):
@@ -144,13 +150,13 @@ def read_task(data: bytes, domain: str) -> OSWorldTask:
         raw = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise TaskError(f"an OSWorld task in {domain} is not JSON: {error}") from None
-    name = raw.get("id", "?") if isinstance(raw, dict) else "?"
+    name = str(raw.get("id", "?"))[:80] if isinstance(raw, dict) else "?"
     try:
         written = _Written.model_validate(raw)
         measures = _measures(written.evaluator)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
-        where = ".".join(map(str, problem["loc"]))
+        where = ".".join(map(str, problem["loc"]))[:200]
         raise TaskError(f"OSWorld task {name!r}: {where}: {problem['msg']}") from None
     return OSWorldTask(
         id=written.id,

@@ -12,7 +12,7 @@ from agentgym.formats.osworld.environment import Offered
 from agentgym.formats.osworld.files import LocalFiles
 from agentgym.formats.osworld.getters.registry import GETTERS
 from agentgym.formats.osworld.metrics.registry import MODULES, missing_package
-from agentgym.formats.osworld.model import Measure, OSWorldTask, SetupStep
+from agentgym.formats.osworld.model import BROKEN, Measure, OSWorldTask, SetupStep
 from agentgym.formats.osworld.steps import STEPS, truth
 
 
@@ -53,6 +53,14 @@ def missing(task: OSWorldTask, files: LocalFiles, environment: Offered) -> tuple
         files: Local copies of online files.
         environment: What the environment offers.
     """
+    try:
+        return tuple(sorted(_lacking(task, files, environment)))
+    except BROKEN as error:
+        told = f"OSWorld task {task.id[:80]!r}: a step or a getter is broken: {error!r:.300}"
+        return (Missing(Kind.TASK, told),)
+
+
+def _lacking(task: OSWorldTask, files: LocalFiles, environment: Offered) -> set[Missing]:
     found = {*_of_steps(task), *_of_measures(task)}
     found |= {Missing(Kind.FILE, url) for url in urls(task) if files.find(url, task.id) is None}
     there = environment.packages
@@ -60,7 +68,7 @@ def missing(task: OSWorldTask, files: LocalFiles, environment: Offered) -> tuple
     found |= {Missing(Kind.APPLICATION, name) for name in lacking}
     if not environment.has_screen and _needs_screen(task):
         found.add(Missing(Kind.APPLICATION, "a screen"))
-    return tuple(sorted(found))
+    return found
 
 
 def _programs(task: OSWorldTask) -> set[str]:

@@ -11,7 +11,7 @@ from agentgym.errors import TaskError
 from agentgym.formats.osworld.applications import opener
 from agentgym.formats.osworld.files import LocalFiles
 from agentgym.formats.osworld.guest import Guest
-from agentgym.formats.osworld.model import SetupStep
+from agentgym.formats.osworld.model import BROKEN, SetupStep
 
 _MOST_SLEEP_S: Final = 5.0
 
@@ -49,9 +49,9 @@ async def take(stage: Stage, step: SetupStep) -> None:
         raise TaskError(f"OSWorld task {stage.task!r}: the step {step.type!r} is not supported")
     try:
         await STEPS[step.type](stage, step.parameters)
-    except (KeyError, TypeError) as error:
+    except BROKEN as error:
         raise TaskError(
-            f"OSWorld task {stage.task!r}: the step {step.type!r} is broken: {error!r}"
+            f"OSWorld task {stage.task!r}: the step {step.type!r} is broken: {error!r:.300}"
         ) from None
 
 

@@ -43,6 +43,10 @@ EXAMPLE = "openai:gpt-x?temperature=0"
 CHARS_PER_TOKEN = 4
 MOST_VOTES = 25
 
+POLL_SHARE = 0.45
+"""Share of the time for a criterion after which a judge is asked about less."""
+_SLACK_S = 1.0
+
 PROMPT_SHARE = 1 / 4
 """Share of the time of a reply in which a judge that is not slow answers the empty control."""
 
@@ -59,7 +63,7 @@ class Options(BaseModel):
         timeout_s: Seconds one reply may take, retries included.
         retries: Attempts after the first, on 429, 5xx and broken connections.
         context_tokens: Size (estimated) to which the texts of exhibits are shortened.
-        grading_s: Seconds by which the deadline of grading is longer with this judge.
+        grading_s: Seconds that one criterion may take, beside the time of grading.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -89,7 +93,7 @@ class ModelJudge:
 
     Attributes:
         name: The model's name.
-        grading_s: Seconds by which grading may take longer with it.
+        grading_s: Seconds that one criterion may take.
 
     Raises:
         ConfigError: The model or the endpoint is missing, or an option is unknown.
@@ -133,10 +137,11 @@ class ModelJudge:
         client = Client(endpoint, self.name, self._forms, options.sampling)
         try:
             async with asyncio.timeout(timeout_s):
-                return await self._answered(client, criterion, exhibits, votes, top_k)
+                poll_s = None if timeout_s is None else timeout_s * POLL_SHARE
+                return await self._answered(client, criterion, exhibits, votes, top_k, poll_s)
         except TimeoutError as error:
             raise VerifierError(
-                f"judge {self.name}: no answer before the deadline of grading; give it more time "
+                f"judge {self.name}: no answer in the time for a criterion; give it more "
                 f"with openai:{self.name}?grading_s=1800"
             ) from error
         finally:
@@ -149,15 +154,17 @@ class ModelJudge:
         exhibits: Sequence[Exhibit],
         votes: int,
         top_k: int,
+        poll_s: float | None,
     ) -> Judgement:
         """Ask about all exhibits, then about fewer, then test whether they are the cause."""
         exhibits = [withheld(e) if _digest(e) in self._slow else e for e in exhibits]
         try:
-            return await self._poll(client, criterion, exhibits, votes, top_k)
+            return await self._timed_poll(client, criterion, exhibits, votes, top_k, poll_s)
         except UnansweredError as error:
             first = error
+        fewer = reduced(exhibits)
         try:
-            found = await self._poll(client, criterion, reduced(exhibits), votes, 1)
+            found = await self._timed_poll(client, criterion, fewer, votes, 1, poll_s)
             return replace(found, reasons=f"{found.reasons} (Shown less, because: {first})")
         except UnansweredError as error:
             again = error
@@ -178,6 +185,31 @@ class ModelJudge:
             long = [exhibit for exhibit in exhibits if len(exhibit.text) >= WITHHELD_CHARS]
             self._slow.update(map(_digest, long))
         return blamed(criterion, votes, self.name, again)
+
+    async def _timed_poll(
+        self,
+        client: Client,
+        criterion: Criterion,
+        exhibits: Sequence[Exhibit],
+        votes: int,
+        top_k: int,
+        limit_s: float | None,
+    ) -> Judgement:
+        """Ask about exhibits, and leave time for what follows.
+
+        Raises:
+            LateAnswerError: The replies, each of them in time, took too long together.
+        """
+        if limit_s is not None:
+            limit_s = max(limit_s, self._options.timeout_s + _SLACK_S)
+        try:
+            async with asyncio.timeout(limit_s) as limit:
+                return await self._poll(client, criterion, exhibits, votes, top_k)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            told = f"judge {self.name}: its answers took more than {limit_s:g} s together"
+            raise LateAnswerError(told) from error
 
     async def _poll(
         self,

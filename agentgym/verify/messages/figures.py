@@ -44,6 +44,7 @@ _CURRENCIES: Final = {
     "gbp": "GBP", "pound": "GBP", "pounds": "GBP", "£": "GBP", "chf": "CHF",
     "cent": "CENT", "cents": "CENT",
 }  # fmt: skip
+_AROUND: Final = re.compile(r"^[\s,-]+|[\s,-]+$")
 _SIGN: Final = "|".join(map(re.escape, sorted(_CURRENCIES, key=len, reverse=True)))
 _BEFORE: Final = re.compile(rf"(?:(?<![a-z])(?:{_SIGN}))\s?$")
 _AFTER: Final = re.compile(rf"(?:,-)?[ -]?(?:{_SIGN})(?![a-z])")
@@ -224,7 +225,7 @@ class _Scan:
             return
         sign, unit = _BEFORE.search(before), _AFTER.match(after)
         if sign or unit:
-            shown = (sign or unit)[0].strip(" -,")  # type: ignore[index]
+            shown = _AROUND.sub("", (sign or unit)[0])  # type: ignore[index]
             currency = _CURRENCIES[shown]
             if currency == "CENT":
                 currency, values = "EUR", {value / 100 for value in values}

@@ -34,7 +34,6 @@ _POINT: Final = re.compile(r"(?m)^[ \t]*[-*+][ \t]+")
 _EMPHASIS: Final = re.compile(r"\*{1,3}|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|`+")
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\((?:mailto:)?([^()\s]{1,200})\)")
 _STAMP: Final = re.compile(r"\b(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)(?:\.\d{1,9})?(?:z\b)?")
-_NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][^\W\d_]+")
 _SPACES: Final = re.compile(r"[^\S\n]+")
 
 
@@ -53,11 +52,6 @@ def plain(text: str) -> str:
     text = _POINT.sub("- ", _MARKS.sub("", _LINK.sub(_linked, text)))
     text = _STAMP.sub(r"\1 \2", _EMPHASIS.sub("", text))
     return "\n".join(_SPACES.sub(" ", line).strip() for line in text.splitlines())
-
-
-def capitals_of(text: str) -> frozenset[str]:
-    """Return the words of a text that have a capital inside a sentence, in lower case: names."""
-    return frozenset(match[0].casefold() for match in _NAME.finditer(text[:MOST_CHARS]))
 
 
 def squashed(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.protocols import Evidence
+from agentgym.records import Step
 from agentgym.verify.calls import step_succeeded
 from agentgym.verify.messages.plain import plain
 from agentgym.verify.rows import Row, changes_by, check_columns, name_row, selector
@@ -103,11 +104,20 @@ def _user(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
     for step in evidence.steps:
         if step.action.tool != MESSAGE_USER or not step_succeeded(step):
             continue
-        text = step.action.arguments.get("text")
-        if isinstance(text, str):
+        text = user_text(step)
+        if text is not None:
             found.append(Written(f"step {step.index}", text, "", tuple(heard), step.index))
         heard.append(step.observation.text)
     return found
+
+
+def user_text(step: Step) -> str | None:
+    """Return what the user read in a step that sent a message; None for other steps."""
+    if step.action.tool != MESSAGE_USER:
+        return None
+    typed = next((event.message for event in step.events if event.message is not None), None)
+    text = step.action.arguments.get("text") if typed is None else typed.text
+    return text if isinstance(text, str) else None
 
 
 def _mail(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:

@@ -38,11 +38,6 @@ class Wanted:
     def __str__(self) -> str:
         return self.shown
 
-    @property
-    def is_figure(self) -> bool:
-        """Whether every spelling is a single figure."""
-        return all(len(one) == 1 and not isinstance(one[0], str) for one in self.spellings)
-
     def spans(self, tokens: Sequence[Token]) -> list[Span]:
         """Return its positions among some tokens, each from the first token to behind the last."""
         found: list[Span] = []
@@ -56,21 +51,6 @@ class Wanted:
             if ends:
                 found.append((start, max(ends)))
         return found
-
-    def is_all_of(self, tokens: Sequence[Token]) -> bool:
-        """Return whether some tokens consist of it and light words only."""
-        skip = 0
-        while skip < len(tokens) and _may_lose(tokens[skip]):
-            skip += 1
-        for left in (tokens, tokens[skip:]):  # "was: 4" is called by a word that is light
-            ends = {end for s in self.spellings if left and (end := _match(s, left, 0))}
-            if any(all(_may_lose(token) for token in left[end:]) for end in ends):
-                return True
-        return False
-
-
-def _may_lose(token: Token) -> bool:
-    return token.figure is None and token.stem in words().light
 
 
 def _match(spelling: Sequence[Part], tokens: Sequence[Token], start: int) -> int:
@@ -149,13 +129,6 @@ def wanted(name: str, value: object) -> Wanted:
         f"{name}: expected text, a number, a list of values or one of "
         f"{{{' = …}, {'.join(_MAKERS)} = …}}; got {brief(value)}"
     )
-
-
-def is_value(value: object) -> bool:
-    """Return whether something in a rubric is a value and not a table with a subject."""
-    if not isinstance(value, Mapping):
-        return True
-    return bool(set(value) & {*_MAKERS, "any"}) and not set(value) & {"about", "is"}
 
 
 def _text(name: str, value: str) -> tuple[tuple[Part, ...], ...]:

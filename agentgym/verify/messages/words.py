@@ -1,4 +1,4 @@
-"""The closed lists of ``words.toml``: function words, topics, courtesies, commitments."""
+"""The closed lists of ``words.toml``: function words, courtesies, commitments."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Final
 
-from agentgym.errors import NotFoundError, VerifierError
 from agentgym.verify.messages.units import Token, read_message, stem
 
 _FILE: Final = "words.toml"
 _COUNT: Final = "#"
 """Stands for a small number in the patterns of courtesies: "two quick questions"."""
 _LISTED: Final = re.compile(r"[^\W\d_]+")
-_SHORT: Final = 4
 _MOST_TOKENS: Final = 30
 _MOST_AMBIGUOUS: Final = 8
 """Tokens of a courtesy that are words of the list and names, too, as "Mr" of "Mr Holm": a search
@@ -31,52 +29,18 @@ class Words:
     Attributes:
         function: Words without a meaning of their own.
         light: Words that do not change the meaning of a sentence.
-        report: Words that tell how an answer was found.
-        topics: Words of a topic by its name.
-        topic_forms: The same words as they are written.
-        hedges: Words that make a statement conditional.
         courtesy: Patterns of whole segments by their kind.
-        conversation: Lists for conversations that are made of saved replies, by name.
-        joining: Words around saved replies.
-        filling: Words inside saved replies, `light` ones included.
-        asking: Words of questions.
-        refusing: Words of refusals.
-        credentials: Secrets such as passwords; a message must not ask for them.
-        feelings: Words about feelings and the talk itself; they carry no claim.
-        protected: Words that carry a claim in any task, `verdicts` included; stems and forms.
-        verdicts: Words that judge what the reader has said.
-        pointed: Words that limit or compare.
-        looks: Verbs that change nothing, of which a writer may tell.
-        look_forms: The same words as they are written.
         commitments: Phrases by the name of their set.
         deeds: Verbs of deeds that an agent may claim.
-        told: The verbs among `deeds` that tell a person something.
         harmless: Verbs that senders may always use of themselves.
         stance: Lists that `claims` uses to read a sentence, by name.
     """
 
     function: frozenset[str]
     light: frozenset[str]
-    report: frozenset[str]
-    topics: Mapping[str, frozenset[str]]
-    topic_forms: Mapping[str, frozenset[str]]
-    hedges: frozenset[str]
     courtesy: Mapping[str, Sequence[str]]
-    conversation: Mapping[str, Sequence[str]]
-    joining: frozenset[str]
-    filling: frozenset[str]
-    asking: frozenset[str]
-    refusing: frozenset[str]
-    credentials: frozenset[str]
-    feelings: frozenset[str]
-    protected: frozenset[str]
-    verdicts: frozenset[str]
-    pointed: frozenset[str]
-    looks: frozenset[str]
-    look_forms: frozenset[str]
     commitments: Mapping[str, Sequence[str]]
     deeds: frozenset[str]
-    told: frozenset[str]
     harmless: frozenset[str]
     stance: Mapping[str, Sequence[str]]
 
@@ -86,41 +50,15 @@ def words() -> Words:
     """Return the lists that come with agentgym."""
     text = resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
     lists: Mapping[str, Any] = tomllib.loads(text)
-    talk = {
-        name: some.split() if isinstance(some, str) else some
-        for name, some in lists["conversation"].items()
-    }
     return Words(
         stems(lists["function"].split()),
         stems(lists["light"].split()),
-        stems(lists["report"].split()),
-        {name: stems(some.split()) for name, some in lists["topics"].items()},
-        {name: frozenset(some.split()) for name, some in lists["topics"].items()},
-        stems(lists["stance"]["hedges"]),
         lists["courtesy"],
-        talk,
-        stems(talk["joining"]),
-        stems(talk["filling"]) | stems(lists["light"].split()),
-        stems(talk["asking"]),
-        stems(talk["refusing"]),
-        stems(talk["credentials"]),
-        stems(talk["feelings"]),
-        _weighty(talk["protected"]) | stems(talk["verdicts"]),
-        stems(talk["verdicts"]),
-        stems(talk["pointed"]),
-        stems(talk["looks"]),
-        frozenset(talk["looks"]),
         lists["commitments"],
         stems(f"{lists['deeds']['done']} {lists['deeds']['told']}".split()),
-        stems(lists["deeds"]["told"].split()),
         stems(lists["deeds"]["harmless"].split()),
         lists["stance"],
     )
-
-
-def _weighty(some: Iterable[str]) -> frozenset[str]:
-    """Return the stems of words that may be found by them: "even" is no "evening"."""
-    return frozenset(one for one in stems(some) if len(one) > _SHORT) | frozenset(some)
 
 
 def stems(some: Iterable[str]) -> frozenset[str]:
@@ -133,37 +71,18 @@ def phrase_stems(phrase: str) -> tuple[str, ...]:
     return tuple(t.stem for unit in read_message(phrase).units for t in unit.tokens if t.stem)
 
 
-def topic_words(names: Iterable[str], more: Iterable[str]) -> frozenset[str]:
-    """Return the stems of some topics and of further words.
-
-    Raises:
-        VerifierError: There is no such topic.
-    """
-    known, found = words(), set(stems(more))
-    for name in names:
-        if name not in known.topics:
-            raise VerifierError(f"topics: {NotFoundError('topic', name, known.topics)}")
-        found |= known.topics[name]
-    return frozenset(found)
-
-
 class Courtesy:
     """Recognises greetings, thanks, offers and closings: a closed list.
 
     Args:
         names: People who may be greeted or sign; each word of a name counts alone.
-        only: The kinds of courtesies to recognise; empty: all.
-        more: Further patterns of whole segments.
     """
 
-    def __init__(
-        self, names: Iterable[str], *, only: Sequence[str] = (), more: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
         parts = {re.escape(one) for name in names for one in phrase_stems(name)}
         name = f"(?:{'|'.join(sorted(parts))})" if parts else "(?!)"
         known = words().courtesy
-        given = [one for kind in only or known for one in known[kind]]
-        listed = [_stemmed(one) for one in (*given, *more)]
+        listed = [_stemmed(one) for some in known.values() for one in some]
         self._ambiguous = parts & {word for one in listed for word in _LISTED.findall(one)}
         patterns = [one.replace("{name}", name) for one in listed]
         one = "|".join(f"(?:{pattern})" for pattern in patterns)

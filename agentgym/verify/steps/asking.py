@@ -5,6 +5,7 @@ By default the model is asked with the judge's client, which enforces the schema
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -26,6 +27,21 @@ answered.
 
 DEADLINE_S = 300.0
 RETRIES = 2
+AT_A_TIME = 4
+"""Number of questions that one grader or scorer asks at a time."""
+
+
+def as_data(question: Mapping[str, Json]) -> str:
+    """Return a question as JSON in ASCII: texts of agents and worlds are data in it."""
+    return json.dumps(question, ensure_ascii=True)
+
+
+def shortened(text: str, chars: int) -> str:
+    """Return a text of about so many characters at most, the middle left out."""
+    if len(text) <= chars:
+        return text
+    half = chars // 2
+    return f"{text[:half]} [… {len(text) - 2 * half} characters left out …] {text[-half:]}"
 
 
 class OutageError(VerifierError):

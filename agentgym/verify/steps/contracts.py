@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from agentgym.errors import VerifierError
+from agentgym.plugins import no_argument
 from agentgym.records import CheckStatus, StepGrade, Trajectory
 from agentgym.verify import contracts
 from agentgym.verify.contracts import Finding, TrajectoryContract
-from agentgym.verify.steps.registry import no_argument
+from agentgym.verify.steps.registry import GROUP
 
 KINDS: Final[Mapping[str, Callable[..., TrajectoryContract]]] = {
     "budget": contracts.budget,
@@ -37,7 +38,7 @@ class ContractGrader:
     version = "1"
 
     def __init__(self, argument: str = "") -> None:
-        no_argument(self.name, argument)
+        no_argument(GROUP, self.name, argument)
 
     async def grade(self, trajectory: Trajectory) -> Sequence[StepGrade]:
         """Grade every step.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agentgym.plugins import no_argument
 from agentgym.records import CheckStatus, Effect, Observation, StepGrade, Trajectory
 from agentgym.verify.steps.anchor import view_hash
-from agentgym.verify.steps.registry import no_argument
+from agentgym.verify.steps.registry import GROUP
 
 _STATUS = {
     Effect.CHANGED: CheckStatus.PASS,
@@ -27,7 +28,7 @@ class EffectGrader:
     version = "1"
 
     def __init__(self, argument: str = "") -> None:
-        no_argument(self.name, argument)
+        no_argument(GROUP, self.name, argument)
 
     async def grade(self, trajectory: Trajectory) -> Sequence[StepGrade]:
         """Grade every step."""

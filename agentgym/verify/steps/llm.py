@@ -15,12 +15,18 @@ from typing import Any, Final
 
 from agentgym.errors import VerifierError
 from agentgym.records import CheckStatus, Json, Step, StepGrade, Trajectory
-from agentgym.verify.steps.asking import Ask, EndpointAsk, OutageError
+from agentgym.verify.steps.asking import (
+    AT_A_TIME,
+    Ask,
+    EndpointAsk,
+    OutageError,
+    as_data,
+    shortened,
+)
 
 WINDOW = 6
 """Number of preceding steps that the model is shown."""
 
-AT_A_TIME = 4
 _STEP_CHARS, _HISTORY_CHARS, _INSTRUCTION_CHARS = 6000, 800, 8000
 
 SYSTEM = """\
@@ -90,11 +96,11 @@ class LlmGrader:
         shown = describe(step, _STEP_CHARS)
         before = trajectory.steps[max(0, step.index - WINDOW) : step.index]
         question: dict[str, Json] = {
-            "instruction": _cut(trajectory.instruction, _INSTRUCTION_CHARS),
+            "instruction": shortened(trajectory.instruction, _INSTRUCTION_CHARS),
             "steps_before": [describe(other, _HISTORY_CHARS) for other in before],
             "step": shown,
         }
-        answer = await self._ask(SYSTEM, json.dumps(question, ensure_ascii=True), SCHEMA)
+        answer = await self._ask(SYSTEM, as_data(question), SCHEMA)
         quote, verdict = answer["quote"], answer["verdict"]
         if not _occurs(quote, shown):
             raise VerifierError(f"its quotation does not occur in the step: {quote[:100]!r}")
@@ -108,11 +114,13 @@ def describe(step: Step, chars: int) -> dict[str, Json]:
         "index": step.index,
         "tool": step.action.tool,
         "arguments": {
-            name: _cut(value if isinstance(value, str) else json.dumps(value, default=str), chars)
+            name: shortened(
+                value if isinstance(value, str) else json.dumps(value, default=str), chars
+            )
             for name, value in step.action.arguments.items()
         },
         "effect": step.observation.effect.value,
-        "output": _cut(step.observation.text, chars),
+        "output": shortened(step.observation.text, chars),
     }
 
 
@@ -121,13 +129,6 @@ def _occurs(quote: str, shown: dict[str, Any]) -> bool:
     wanted = " ".join(quote.split())
     texts = [shown["tool"], shown["effect"], shown["output"], *shown["arguments"].values()]
     return bool(wanted) and any(wanted in " ".join(text.split()) for text in texts)
-
-
-def _cut(text: str, chars: int) -> str:
-    if len(text) <= chars:
-        return text
-    half = chars // 2
-    return f"{text[:half]} [… {len(text) - 2 * half} characters left out …] {text[-half:]}"
 
 
 def _error(step: Step, why: str) -> StepGrade:

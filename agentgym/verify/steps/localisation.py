@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from agentgym.plugins import no_argument
 from agentgym.records import CheckStatus, Effect, StepGrade, Trajectory
 from agentgym.verify.steps.contracts import is_breach, violations
 from agentgym.verify.steps.loops import find_loops
 from agentgym.verify.steps.progress import latched
-from agentgym.verify.steps.registry import no_argument
+from agentgym.verify.steps.registry import GROUP
 
 _ENDINGS = ("submit", "give_up")
 _RANK = ("contract", "error", "loop", "stalled", "ended")
@@ -38,7 +39,7 @@ class LocalisationGrader:
     version = "1"
 
     def __init__(self, argument: str = "") -> None:
-        no_argument(self.name, argument)
+        no_argument(GROUP, self.name, argument)
 
     async def grade(self, trajectory: Trajectory) -> Sequence[StepGrade]:
         """Name the first failure, if any.

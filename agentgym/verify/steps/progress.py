@@ -20,8 +20,9 @@ import math
 from collections.abc import Sequence
 
 from agentgym.errors import ConfigError, VerifierError
+from agentgym.plugins import no_argument
 from agentgym.records import CheckStatus, StepGrade, Trajectory
-from agentgym.verify.steps.registry import no_argument
+from agentgym.verify.steps.registry import GROUP
 
 
 def shaping(before: float, after: float, gamma: float) -> float:
@@ -130,7 +131,7 @@ class MilestoneGrader:
     version = "1"
 
     def __init__(self, argument: str = "") -> None:
-        no_argument(self.name, argument)
+        no_argument(GROUP, self.name, argument)
 
     async def grade(self, trajectory: Trajectory) -> Sequence[StepGrade]:
         """Grade the steps that reached a milestone.

@@ -7,7 +7,6 @@ itself interprets the rest.
 from __future__ import annotations
 
 from agentgym import plugins
-from agentgym.errors import ConfigError
 from agentgym.protocols import StepGrader
 
 GROUP = "agentgym.step_graders"
@@ -31,13 +30,3 @@ def create(spec: str) -> StepGrader:
         GROUP, spec, like=StepGrader, methods=("grade",), texts=("name", "version")
     )
     return grader
-
-
-def no_argument(name: str, argument: str) -> None:
-    """Refuse any argument.
-
-    Raises:
-        ConfigError: There is an argument.
-    """
-    if argument:
-        raise ConfigError(f"step grader {name!r} takes no argument, got {argument!r}")

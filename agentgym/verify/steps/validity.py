@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agentgym.plugins import no_argument
 from agentgym.records import CheckStatus, Effect, Step, StepEventKind, StepGrade, Trajectory
-from agentgym.verify.steps.registry import no_argument
+from agentgym.verify.steps.registry import GROUP
 from agentgym.verify.values import brief
 
 
@@ -19,7 +20,7 @@ class ValidityGrader:
     version = "1"
 
     def __init__(self, argument: str = "") -> None:
-        no_argument(self.name, argument)
+        no_argument(GROUP, self.name, argument)
 
     async def grade(self, trajectory: Trajectory) -> Sequence[StepGrade]:
         """Grade every step."""

@@ -193,6 +193,10 @@ class ForgedTables:
         """Return the columns of a table."""
         return self.tables.columns(table)
 
+    def texts(self, table: str) -> Sequence[str]:
+        """Return the columns of free text of a table."""
+        return self.tables.texts(table)
+
 
 _ROWS: Mapping[str, Callable[[Any], Any]] = {
     "rows with empty texts": lambda value: "" if isinstance(value, str) else value,

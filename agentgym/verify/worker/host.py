@@ -6,14 +6,11 @@ files can bring about (`guest`) and those that they cannot (`grader`).
 
 from __future__ import annotations
 
-import base64
 import concurrent.futures
 import functools
-import time
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
-
-import numpy as np
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from agentgym.errors import (
     AgentGymError,
@@ -24,7 +21,7 @@ from agentgym.errors import (
     VerifierError,
 )
 from agentgym.protocols import FileTree, Room
-from agentgym.records import Change, Criterion, Exhibit, Level
+from agentgym.records import Change, Criterion, Exhibit, Level, Step
 from agentgym.sandbox.tree import LayerLocation, LayerTree, LiveTree
 from agentgym.verify.evidence import CommonEvidence, EpisodeEvidence
 from agentgym.verify.judge.opening import HOW
@@ -44,6 +41,10 @@ _BAD_REQUEST = (
 def location_of(tree: FileTree) -> LayerLocation | None:
     """Return the folder where a worker finds files, or None if it has to ask the host."""
     return tree.location() if isinstance(tree, (LayerTree, LiveTree)) else None
+
+
+_LATE_S: Final = 1.0
+_PICTURES_BYTES: Final = 32 * 2**20
 
 
 class Answers:
@@ -96,7 +97,14 @@ class Answers:
         return bool(self._rooms[asked["room"]][1])
 
     def _on_steps(self, asked: Mapping[str, Any], block: bytes) -> object:
-        return list(self._evidence.steps[asked["known"] :])
+        steps, size = list[Step](), 0
+        for step in self._evidence.steps[asked["known"] :]:
+            image = step.observation.image
+            size += 0 if image is None else image.nbytes
+            if steps and size > _PICTURES_BYTES:
+                break
+            steps.append(step)
+        return steps
 
     def _on_changes(self, asked: Mapping[str, Any], block: bytes) -> object:
         return self.changes()
@@ -193,22 +201,23 @@ class Answers:
         decide = functools.partial(
             evidence.decide,
             Criterion(asked["criterion"]["text"], levels),
-            [_exhibit(fields) for fields in asked["exhibits"]],
+            [_exhibit(fields, evidence.steps) for fields in asked["exhibits"]],
             votes=asked["votes"],
             top_k=asked["top_k"],
         )
         # The judge is told its time limit, but may exceed it.
         deciding = threaded(decide)
+        limit_s = evidence.judge_limit_s
         try:
-            return deciding.result(max(0.0, evidence.judge_until_s - time.monotonic()))
+            with evidence.judging():
+                return deciding.result(None if math.isinf(limit_s) else limit_s + _LATE_S)
         except concurrent.futures.TimeoutError:
-            raise VerifierError("the judge gave no answer in the time for grading") from None
+            raise VerifierError("the judge gave no answer in its time for one criterion") from None
 
 
-def _exhibit(fields: Mapping[str, Any]) -> Exhibit:
-    image = None
-    if "image" in fields:
-        data = base64.b64decode(fields["image"]["pixels"])
-        image = np.frombuffer(data, np.uint8).reshape(fields["image"]["shape"])
+def _exhibit(fields: Mapping[str, Any], steps: Sequence[Step]) -> Exhibit:
     texts = {name: fields[name] for name in ("id", "kind", "title", "text")}
+    image = None
+    if "screen" in fields:
+        image = steps[fields["screen"]].observation.image
     return Exhibit(**texts, image=image)

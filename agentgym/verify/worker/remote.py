@@ -5,7 +5,6 @@ The host is asked only for the parts that a check looks at.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -121,7 +120,9 @@ class RemoteEvidence:
     def steps(self) -> Sequence[Step]:
         """The steps of the agent."""
         steps = self._known.steps
-        steps += self._ask("steps", known=len(steps))
+        # Some at a time, because pictures are large.
+        while more := self._ask("steps", known=len(steps)):
+            steps += more
         return tuple(steps)
 
     @cached_property
@@ -250,7 +251,7 @@ class RemoteEvidence:
             raise blame_grader(refusal(self.checkpoint, "judge"))
         self._ask("judge.there")
         asked = Criterion(criterion) if isinstance(criterion, str) else criterion
-        exhibits = [_portable(one) for one in gather(cast(Evidence, self), show)]
+        exhibits = [self._portable(one) for one in gather(cast(Evidence, self), show)]
         judgement: Judgement = self._ask(
             "judge",
             criterion=dataclasses.asdict(asked),
@@ -259,6 +260,19 @@ class RemoteEvidence:
             top_k=top_k,
         )
         return judgement
+
+    def _portable(self, exhibit: Exhibit) -> dict[str, Any]:
+        """Return an exhibit as JSON; a picture is named by its step, and the host has it."""
+        fields: dict[str, Any] = {
+            name: getattr(exhibit, name) for name in ("id", "kind", "title", "text")
+        }
+        if exhibit.image is not None:
+            fields["screen"] = next(
+                place
+                for place, step in enumerate(self._known.steps)
+                if step.observation.image is exhibit.image
+            )
+        return fields
 
 
 class PristineEvidence(RemoteEvidence):
@@ -354,14 +368,3 @@ def _tree(place: LayerLocation | None, which: str, ask: Ask) -> FileTree:
         return RemoteTree(which, ask)
     # A worker may read every file itself, see `confinement`.
     return LayerTree(LayerAccess(privileged=True), *place)
-
-
-def _portable(exhibit: Exhibit) -> dict[str, Any]:
-    """Return an exhibit as JSON."""
-    fields: dict[str, Any] = {
-        name: getattr(exhibit, name) for name in ("id", "kind", "title", "text")
-    }
-    if exhibit.image is not None:
-        pixels = base64.b64encode(exhibit.image.tobytes()).decode()
-        fields["image"] = {"shape": list(exhibit.image.shape), "pixels": pixels}
-    return fields

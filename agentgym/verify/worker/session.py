@@ -115,6 +115,7 @@ class _Worker:
         self._known = Known()
         self._empty_bytes = resident_bytes()
         self._contacts = Contacts()
+        self._judge_s = 0.0
 
     def on_open(self, job: Job) -> dict[str, Any]:
         """Bind the checks of a rubric."""
@@ -152,6 +153,7 @@ class _Worker:
         """
         assert self._rubric is not None
         until_s = time.monotonic() + order.left_s
+        self._judge_s = 0.0
         self._see(order.view)
         vars(self._evidence)["changes"] = order.changes
         results = LeafResults(self._tell, order.known)
@@ -159,7 +161,7 @@ class _Worker:
             evaluate(self._rubric, results, judged=order.judged)
         except _CheckBrokeError:
             return {}
-        left_s = until_s - time.monotonic()
+        left_s = until_s + self._judge_s - time.monotonic()
         digest = self._hash(order.volatile_paths, left_s) if left_s > 0 else ""
         return {"hash": digest, **self.on_close()}
 
@@ -260,8 +262,11 @@ class _Worker:
 
     def _ask(self, kind: str, block: bytes = b"", **fields: object) -> Any:
         """Ask the host and return its answer, or raise its exception."""
+        asked_s = time.monotonic()
         ask(self._host, {"ask": kind, **fields}, block)
         verdict, value = hear(self._host)
+        if kind == "judge":
+            self._judge_s += time.monotonic() - asked_s
         if verdict == "answer":
             return value
         if verdict == "guest":

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -14,7 +17,18 @@ sys.path.append(str(Path(__file__).parents[1]))
 from folder_provider import FolderProvider
 
 from agentgym.errors import VerifierError
-from agentgym.records import Audit, Judgement, Met, Recipe, Verdict, Vote
+from agentgym.records import (
+    Action,
+    Audit,
+    Decision,
+    Judgement,
+    Met,
+    Observation,
+    Recipe,
+    Step,
+    Verdict,
+    Vote,
+)
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.task.setup import Prepared
 from agentgym.verify.grade import EpisodeEnd, grade
@@ -54,7 +68,11 @@ class Stub:
 
 
 async def graded(
-    folder: Path, judge: Stub | None, rubric: str = RUBRIC, deadline_s: float = 20.0
+    folder: Path,
+    judge: Stub | None,
+    rubric: str = RUBRIC,
+    deadline_s: float = 20.0,
+    steps: Sequence[Step] = (),
 ) -> Verdict:
     (folder / "checks").mkdir()
     (folder / "checks" / "rubric.toml").write_text(rubric)
@@ -65,7 +83,7 @@ async def graded(
         after=provider.put({"/srv/a": "a"}),
         changes=(),
         audit=Audit(),
-        steps=(),
+        steps=steps,
         answer="42",
         gave_up=None,
     )
@@ -87,7 +105,7 @@ async def test_a_judgement_counts_like_any_check(tmp_path: Path, answer: Met, sc
     assert (verdict.status, verdict.score) == ("scored", score)
     ((text, timeout_s),) = judge.asked
     assert text == "It is about tea."
-    assert timeout_s is not None and 20 < timeout_s <= 70
+    assert timeout_s is not None and timeout_s == 50
 
 
 async def test_an_outage_is_never_a_zero(tmp_path: Path) -> None:
@@ -107,7 +125,7 @@ async def test_a_judge_that_hangs_is_an_outage(
     finally:
         done.set()
     assert verdict.status == "error:verifier"
-    assert "the judge gave no answer in the time" in verdict.checkpoints[0].message
+    assert "the judge gave no answer in its time" in verdict.checkpoints[0].message
 
 
 async def test_no_judge_is_an_outage_that_says_what_to_do(
@@ -143,8 +161,8 @@ GATED = """
 schema_version = "agentgym.rubric/1"
 [[checkpoint]]
 id = "said"
-use = "messages.says"
-with = { source = "answer", facts = [42] }
+use = "messages.keeps_to"
+with = { sources = ["answer"], may = [42] }
 [[checkpoint]]
 id = "read"
 phase = "safety"
@@ -182,3 +200,52 @@ async def test_messages_that_no_check_gives_to_the_judge_are_not_judged(tmp_path
 
 async def test_a_rubric_without_messages_has_no_words(tmp_path: Path) -> None:
     assert (await graded(tmp_path, Stub(Met.YES))).words == ""
+
+
+SLOW = """
+schema_version = "agentgym.rubric/1"
+""" + "".join(
+    f"""
+[[checkpoint]]
+id = "c{number}"
+use = "judge.criterion"
+with = {{ criterion = "Number {number}.", show = ["answer"] }}
+"""
+    for number in range(4)
+)
+
+
+async def test_each_criterion_has_a_time_of_its_own(tmp_path: Path) -> None:
+    """Answers that are late one after the other leave no later criterion without its time."""
+
+    class Late(Stub):
+        def decide(self, criterion: Any, exhibits: Any, **keywords: Any) -> Judgement:
+            time.sleep(0.8)
+            return super().decide(criterion, exhibits, **keywords)
+
+    judge = Late(Met.NO)
+    judge.grading_s = 1.0
+    verdict = await graded(tmp_path, judge, SLOW, deadline_s=2.0)
+    assert (verdict.status, verdict.score) == ("scored", 0.0)
+    assert [timeout_s for _, timeout_s in judge.asked] == [1.0] * 4
+    assert verdict.state_hash, "the files are hashed after the judge, in the time of grading"
+
+
+async def test_a_judge_sees_forty_large_screens(tmp_path: Path) -> None:
+    """Their pixels are 120 MB, and stay with the host."""
+
+    class Looks(Stub):
+        def decide(self, criterion: Any, exhibits: Any, **keywords: Any) -> Judgement:
+            self.seen = [int(one.image[0, 0, 0]) for one in exhibits if one.image is not None]
+            return super().decide(criterion, exhibits, **keywords)
+
+    screens = [np.full((800, 1280, 3), number, np.uint8) for number in range(40)]
+    steps = [
+        Step(number, Decision(Action("wait", {})), Observation("", image=screen), 0.1)
+        for number, screen in enumerate(screens)
+    ]
+    judge = Looks(Met.YES)
+    rubric = RUBRIC.replace('show = ["answer"]', 'show = ["screenshots"]')
+    verdict = await graded(tmp_path, judge, rubric, steps=steps)
+    assert (verdict.status, verdict.score) == ("scored", 1.0), verdict.checkpoints
+    assert judge.seen == list(range(40))

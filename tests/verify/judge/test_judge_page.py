@@ -31,7 +31,7 @@ def test_the_options_of_the_page_are_those_of_the_judge() -> None:
     assert set(re.findall(r"`(\w+)`", listed)) == set(Options.model_fields)
     for name, field in Options.model_fields.items():
         if field.default is not None:
-            shown = re.search(rf"`{name}` \((?:of one reply, )?([\d,]+)\)", listed)
+            shown = re.search(rf"`{name}` \((?:of one \w+, )?([\d,]+)\)", listed)
             assert shown and float(shown[1].replace(",", "")) == field.default
 
 

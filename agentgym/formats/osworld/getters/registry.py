@@ -9,7 +9,7 @@ from agentgym.errors import TaskError
 from agentgym.formats.osworld.getters import present, stored
 from agentgym.formats.osworld.getters.browser import BROWSER
 from agentgym.formats.osworld.getters.value import Read
-from agentgym.formats.osworld.model import Getter
+from agentgym.formats.osworld.model import BROKEN, Getter
 from agentgym.formats.osworld.steps import Stage
 
 _STORED = (
@@ -50,7 +50,7 @@ async def read(stage: Stage, getter: Getter) -> Read:
         raise TaskError(f"OSWorld task {stage.task!r}: the getter {getter.type!r} is not supported")
     try:
         return await GETTERS[getter.type](stage, getter.fields)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except BROKEN as error:
         raise TaskError(
-            f"OSWorld task {stage.task!r}: the getter {getter.type!r} is broken: {error!r}"
+            f"OSWorld task {stage.task!r}: the getter {getter.type!r} is broken: {error!r:.300}"
         ) from None

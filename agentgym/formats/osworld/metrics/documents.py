@@ -106,12 +106,12 @@ def compare_docx_images(result: Path | None, expected: Path | None) -> float:
 
 
 def _pictures(path: Path) -> list[tuple[Any, ...]]:
-    from PIL import Image
+    from agentgym.formats.osworld.metrics.images import decoded
 
     found = []
     for relation in _document(path).part.rels.values():
         if "image" in relation.reltype and not relation.is_external:
-            with Image.open(io.BytesIO(relation.target_part.blob)) as picture:
+            with decoded(io.BytesIO(relation.target_part.blob)) as picture:
                 digest = hashlib.sha256(picture.convert("RGBA").tobytes()).hexdigest()
                 found.append((picture.size, digest))
     return sorted(found)

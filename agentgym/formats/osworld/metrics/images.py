@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from PIL import Image, ImageChops, ImageOps, ImageStat
@@ -25,11 +25,19 @@ _MIDDLE: Final = 128.0
 _MOST_SQUARES: Final = 0.03
 _DARK: Final = 128
 _LEFT: Final = 0.05
-Image.MAX_IMAGE_PIXELS = 40_000_000
+_MOST_PIXELS: Final = 80_000_000
 
 
-def _open(path: Path) -> Any:
-    picture = Image.open(path)
+def decoded(source: Path | BinaryIO) -> Any:
+    """Return a decoded picture.
+
+    Raises:
+        DecompressionBombError: It has more than 80 million pixels.
+    """
+    picture = Image.open(source)
+    if picture.width * picture.height > _MOST_PIXELS:
+        told = f"a picture of {picture.width} × {picture.height} pixels is too large"
+        raise Image.DecompressionBombError(told)
     picture.load()
     return picture
 
@@ -70,7 +78,7 @@ def compare_images(
     """The structural similarity of two pictures in grey, or what it is beyond that of a start."""
     if result is None or expected is None:
         return 0.0
-    pictures = [_open(one).convert("L") for one in (result, expected)]
+    pictures = [decoded(one).convert("L") for one in (result, expected)]
     size = min(picture.size for picture in pictures)
     if min(size) < _WINDOW:
         return 0.0
@@ -91,7 +99,10 @@ def compare_image_list(
     if len(seen) != len(wanted):
         return 0.0
     return float(
-        all(one and _equal(_open(one), _open(two)) for one, two in zip(seen, wanted, strict=True))
+        all(
+            one and _equal(decoded(one), decoded(two))
+            for one, two in zip(seen, wanted, strict=True)
+        )
     )
 
 
@@ -115,7 +126,7 @@ def check_file_exists_and_structure_sim(result: Path | None, expected: Path | No
 def _alike(result: Path | None, expected: Path | None, least: float) -> float:
     if result is None or expected is None:
         return 0.0
-    return float(likeness(_open(result), _open(expected)) >= least)
+    return float(likeness(decoded(result), decoded(expected)) >= least)
 
 
 def check_structure_sim_with_threshold(
@@ -124,8 +135,8 @@ def check_structure_sim_with_threshold(
     """Both pictures have a structure this similar, whatever their sizes."""
     if result is None or expected is None:
         return 0.0
-    wanted = _open(expected)
-    seen = _open(result).convert("RGB").resize(wanted.size, Image.Resampling.LANCZOS)
+    wanted = decoded(expected)
+    seen = decoded(result).convert("RGB").resize(wanted.size, Image.Resampling.LANCZOS)
     return float(likeness(seen, wanted) >= ssim_threshold)
 
 
@@ -133,7 +144,7 @@ def check_structure_sim_resized(result: Path | None, expected: Path | None) -> f
     """The opaque part of the picture has, scaled, the structure of the other."""
     if result is None or expected is None:
         return 0.0
-    seen, wanted = _open(result), _open(expected)
+    seen, wanted = decoded(result), decoded(expected)
     box = seen.convert("RGBA").getchannel("A").getbbox()
     if box is None:
         return 0.0
@@ -144,15 +155,15 @@ def check_image_mirror(result: Path | None, expected: Path | None) -> float:
     """The picture is the other one, mirrored."""
     if result is None or expected is None:
         return 0.0
-    return float(likeness(ImageOps.mirror(_open(result)), _open(expected)) >= _SAME_MIRRORED)
+    return float(likeness(ImageOps.mirror(decoded(result)), decoded(expected)) >= _SAME_MIRRORED)
 
 
 def check_palette_and_structure_sim(result: Path | None, expected: Path | None) -> float:
     """The picture has a palette, and the structure of the other."""
     if result is None or expected is None:
         return 0.0
-    seen = _open(result)
-    return float(seen.mode == "P" and likeness(seen, _open(expected)) >= _SAME)
+    seen = decoded(result)
+    return float(seen.mode == "P" and likeness(seen, decoded(expected)) >= _SAME)
 
 
 def check_brightness_decrease_and_structure_sim(
@@ -161,7 +172,7 @@ def check_brightness_decrease_and_structure_sim(
     """The picture is darker than the other, and the same at equal brightness."""
     if result is None or expected is None:
         return 0.0
-    seen, wanted = _open(result).convert("RGB"), _open(expected).convert("RGB")
+    seen, wanted = decoded(result).convert("RGB"), decoded(expected).convert("RGB")
     dark, bright = _brightness(seen), _brightness(wanted)
     if not 0 < dark < bright:
         return 0.0
@@ -183,7 +194,7 @@ def check_saturation_increase_and_structure_sim(
     """The picture has more saturation than the other, and the same hues and values."""
     if result is None or expected is None:
         return 0.0
-    seen, wanted = (_open(one).convert("RGB").convert("HSV") for one in (result, expected))
+    seen, wanted = (decoded(one).convert("RGB").convert("HSV") for one in (result, expected))
     means = [float(np.asarray(one.getchannel("S")).mean()) for one in (seen, wanted)]
     same = all(likeness(seen.getchannel(at), wanted.getchannel(at)) >= _SAME for at in "HV")
     return float(means[0] > means[1] and same)
@@ -193,7 +204,7 @@ def check_contrast_increase_and_structure_sim(result: Path | None, expected: Pat
     """The picture has more contrast than the other, and a similar structure."""
     if result is None or expected is None:
         return 0.0
-    seen, wanted = _open(result), _open(expected)
+    seen, wanted = decoded(result), decoded(expected)
     spread = [
         float(np.asarray(one.convert("RGB"), dtype=np.float64).std()) for one in (seen, wanted)
     ]
@@ -204,7 +215,9 @@ def check_green_background(result: Path | None, expected: Path | None) -> float:
     """The picture is greener than red or blue wherever the other one is not black."""
     if result is None or expected is None:
         return 0.0
-    seen, wanted = (np.asarray(_open(one).convert("RGB")).astype(int) for one in (result, expected))
+    seen, wanted = (
+        np.asarray(decoded(one).convert("RGB")).astype(int) for one in (result, expected)
+    )
     if seen.shape != wanted.shape:
         return 0.0
     pixels = seen[wanted.any(axis=2)]
@@ -215,7 +228,7 @@ def check_triangle_position(result: Path | None) -> float:
     """The part with the second most frequent colour lies in the middle of the picture."""
     if result is None:
         return 0.0
-    pixels = np.asarray(_open(result).convert("RGBA"))
+    pixels = np.asarray(decoded(result).convert("RGBA"))
     colours, counts = np.unique(pixels.reshape(-1, 4), axis=0, return_counts=True)
     if len(colours) < 2:
         return 0.0
@@ -229,7 +242,7 @@ def check_textbox_on_leftside(result: Path | None) -> float:
     """The leftmost dark pixel lies in the left twentieth of the picture."""
     if result is None:
         return 0.0
-    picture = _open(result)
+    picture = decoded(result)
     columns = np.flatnonzero((np.asarray(picture.convert("L")) < _DARK).any(axis=0))
     return float(columns.size > 0 and int(columns[0]) < _LEFT * picture.size[0])
 
@@ -238,7 +251,7 @@ def check_image_size(result: Path | None, rule: Rule) -> float:
     """The picture, or what is opaque of it, has this width and height."""
     if result is None:
         return 0.0
-    picture = _open(result)
+    picture = decoded(result)
     width, height = picture.size
     if rule.get("ignore_transparent"):
         box = picture.convert("RGBA").getchannel("A").getbbox() or (0, 0, 0, 0)
@@ -251,5 +264,5 @@ def check_image_file_size(result: Path | None, rule: Rule) -> float:
     """The file has fewer bytes, and is a picture."""
     if result is None:
         return 0.0
-    _open(result)
+    decoded(result)
     return float(result.stat().st_size < rule["max_size"])

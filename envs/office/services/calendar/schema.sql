@@ -8,8 +8,8 @@ CREATE TABLE calendar_room (
 
 CREATE TABLE calendar_event (
   id INTEGER PRIMARY KEY,
-  title TEXT NOT NULL,
-  description TEXT NOT NULL DEFAULT '',
+  title FREE TEXT NOT NULL,
+  description FREE TEXT NOT NULL DEFAULT '',
   organizer_id INTEGER NOT NULL REFERENCES contacts_person (id),
   start TEXT NOT NULL,
   end TEXT NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE calendar_event (
   until TEXT,
   status TEXT NOT NULL DEFAULT 'confirmed' CHECK (status IN ('confirmed', 'cancelled')),
   private INTEGER NOT NULL DEFAULT 0,
-  note TEXT NOT NULL DEFAULT '',
+  note FREE TEXT NOT NULL DEFAULT '',
   version INTEGER NOT NULL DEFAULT 1,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
@@ -30,7 +30,7 @@ CREATE TABLE calendar_attendee (
   event_id INTEGER NOT NULL REFERENCES calendar_event (id),
   person_id INTEGER NOT NULL REFERENCES contacts_person (id),
   response TEXT NOT NULL CHECK (response IN ('none', 'accepted', 'tentative', 'declined')),
-  note TEXT NOT NULL DEFAULT '',
+  note FREE TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (event_id, person_id)
 );
 CREATE INDEX calendar_attendee_person ON calendar_attendee (person_id);
@@ -42,6 +42,6 @@ CREATE TABLE calendar_exception (
   start TEXT NOT NULL,
   end TEXT NOT NULL,
   room_id INTEGER REFERENCES calendar_room (id),
-  note TEXT NOT NULL DEFAULT '',
+  note FREE TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (event_id, occurrence)
 );

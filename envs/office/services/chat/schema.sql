@@ -1,7 +1,7 @@
 CREATE TABLE chat_channel (
   id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
-  topic TEXT NOT NULL DEFAULT '',
+  name FREE TEXT NOT NULL UNIQUE,
+  topic FREE TEXT NOT NULL DEFAULT '',
   kind TEXT NOT NULL CHECK (kind IN ('public', 'private', 'direct')),
   archived INTEGER NOT NULL DEFAULT 0,
   creator_id INTEGER NOT NULL REFERENCES contacts_person (id),
@@ -20,7 +20,7 @@ CREATE TABLE chat_message (
   channel_id INTEGER NOT NULL REFERENCES chat_channel (id),
   thread_id INTEGER REFERENCES chat_message (id),
   author_id INTEGER NOT NULL REFERENCES contacts_person (id),
-  text TEXT NOT NULL,
+  text FREE TEXT NOT NULL,
   sent_at TEXT NOT NULL,
   edited_at TEXT,
   deleted INTEGER NOT NULL DEFAULT 0
@@ -38,6 +38,6 @@ CREATE INDEX chat_mention_person ON chat_mention (person_id);
 CREATE TABLE chat_reaction (
   message_id INTEGER NOT NULL REFERENCES chat_message (id),
   person_id INTEGER NOT NULL REFERENCES contacts_person (id),
-  emoji TEXT NOT NULL,
+  emoji FREE TEXT NOT NULL,
   PRIMARY KEY (message_id, person_id, emoji)
 );

@@ -1,11 +1,11 @@
 CREATE TABLE contacts_person (
   id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL,
-  email TEXT NOT NULL,
-  phone TEXT NOT NULL DEFAULT '',
-  company TEXT NOT NULL,
+  name FREE TEXT NOT NULL,
+  email FREE TEXT NOT NULL,
+  phone FREE TEXT NOT NULL DEFAULT '',
+  company FREE TEXT NOT NULL,
   department TEXT,
-  role TEXT NOT NULL DEFAULT '',
+  role FREE TEXT NOT NULL DEFAULT '',
   office TEXT,
   timezone TEXT NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('colleague', 'outside')),
@@ -14,23 +14,23 @@ CREATE TABLE contacts_person (
   manager_id INTEGER REFERENCES contacts_person (id),
   customer_id INTEGER,
   merged_into INTEGER REFERENCES contacts_person (id),
-  note TEXT NOT NULL DEFAULT '',
+  note FREE TEXT NOT NULL DEFAULT '',
   updated_at TEXT NOT NULL
 );
 CREATE INDEX contacts_person_email ON contacts_person (email);
 
 CREATE TABLE contacts_alias (
-  email TEXT PRIMARY KEY,
+  email FREE TEXT PRIMARY KEY,
   person_id INTEGER NOT NULL REFERENCES contacts_person (id)
 );
 CREATE INDEX contacts_alias_person ON contacts_alias (person_id);
 
 CREATE TABLE contacts_group (
   id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
+  name FREE TEXT NOT NULL UNIQUE,
   email TEXT NOT NULL UNIQUE,
   managed INTEGER NOT NULL DEFAULT 0,
-  note TEXT NOT NULL DEFAULT ''
+  note FREE TEXT NOT NULL DEFAULT ''
 );
 
 CREATE TABLE contacts_member (

@@ -1,7 +1,7 @@
 CREATE TABLE files_item (
   id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL CHECK (kind IN ('folder', 'file')),
-  name TEXT NOT NULL,
+  name FREE TEXT NOT NULL,
   folder_id INTEGER REFERENCES files_item (id),
   owner TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 1,
@@ -15,11 +15,11 @@ CREATE INDEX files_item_folder ON files_item (folder_id);
 CREATE TABLE files_version (
   item_id INTEGER NOT NULL REFERENCES files_item (id),
   number INTEGER NOT NULL,
-  content TEXT NOT NULL,
+  content FREE TEXT NOT NULL,
   picture TEXT REFERENCES files_picture (name),
   author TEXT NOT NULL,
   saved_at TEXT NOT NULL,
-  note TEXT NOT NULL DEFAULT '',
+  note FREE TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (item_id, number)
 );
 
@@ -32,7 +32,7 @@ CREATE TABLE files_picture (
 CREATE TABLE files_share (
   id INTEGER PRIMARY KEY,
   item_id INTEGER NOT NULL REFERENCES files_item (id),
-  grantee TEXT NOT NULL,
+  grantee FREE TEXT NOT NULL,
   role TEXT NOT NULL CHECK (role IN ('viewer', 'editor')),
   granted_by TEXT NOT NULL,
   granted_at TEXT NOT NULL,

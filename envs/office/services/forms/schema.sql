@@ -35,6 +35,7 @@ CREATE TABLE forms_filled (
   message_id INTEGER,
   comment_id INTEGER,
   post_id INTEGER,
+  subject TEXT NOT NULL DEFAULT '',
   text TEXT NOT NULL,
   filled_at TEXT NOT NULL
 );

@@ -182,6 +182,7 @@ class Forms(Service):
             message_id=message,
             comment_id=comment,
             post_id=post,
+            subject=filled.subject if message else "",
             text=filled.text,
             filled_at=self.now,
         )

@@ -5,7 +5,7 @@ CREATE TABLE knowledge_category (
 
 CREATE TABLE knowledge_article (
   id INTEGER PRIMARY KEY,
-  title TEXT NOT NULL,
+  title FREE TEXT NOT NULL,
   category TEXT NOT NULL REFERENCES knowledge_category (id),
   owner TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('draft', 'published', 'archived')),
@@ -22,16 +22,16 @@ CREATE INDEX knowledge_article_category ON knowledge_article (category);
 CREATE TABLE knowledge_version (
   article_id INTEGER NOT NULL REFERENCES knowledge_article (id),
   number INTEGER NOT NULL,
-  title TEXT NOT NULL,
-  body TEXT NOT NULL,
+  title FREE TEXT NOT NULL,
+  body FREE TEXT NOT NULL,
   author TEXT NOT NULL,
   saved_at TEXT NOT NULL,
-  note TEXT NOT NULL DEFAULT '',
+  note FREE TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (article_id, number)
 );
 
 CREATE TABLE knowledge_tag (
   article_id INTEGER NOT NULL REFERENCES knowledge_article (id),
-  tag TEXT NOT NULL,
+  tag FREE TEXT NOT NULL,
   PRIMARY KEY (article_id, tag)
 );

@@ -17,7 +17,7 @@ from agentgym.services.arguments import Day, Limit, Offset, Tag, search_words
 from .ranking import around, matches
 from .rules import SUMMARY, _Rules
 from .seeding import fill
-from .shapes import Article, Category, Content, Page, Status
+from .shapes import Article, Category, Change, Content, Page, Status
 
 Line = Annotated[str, Field(min_length=1, max_length=200)]
 Body = Annotated[str, Field(min_length=1, max_length=100_000)]
@@ -189,7 +189,7 @@ class Knowledge(_Rules):
         body: Body | None = None,
         title: Line | None = None,
         seen_version: int | None = None,
-        note: Annotated[str, Field(max_length=500)] = "",
+        note: Change = "",
     ) -> Article:
         """Save a new version; readers go on seeing the published one until this is published.
 
@@ -198,7 +198,7 @@ class Knowledge(_Rules):
             body: The whole new body; as it is if left out.
             title: The new title; as it is if left out.
             seen_version: The version that was read; refused if another came since.
-            note: What was changed.
+            note: What kind of change it is.
         """
         row = self._workable(article, seen_version)
         if body is None and title is None:

@@ -7,6 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 Status = Literal["draft", "published", "archived"]
+Change = Literal["", "title", "figures", "wording", "new rule", "correction", "after review"]
 
 
 class Category(TypedDict):

@@ -1,6 +1,6 @@
 CREATE TABLE mail_folder (
   id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
+  name FREE TEXT NOT NULL UNIQUE,
   fixed INTEGER NOT NULL DEFAULT 0
 );
 
@@ -9,8 +9,8 @@ CREATE TABLE mail_message (
   thread INTEGER NOT NULL,
   folder_id INTEGER NOT NULL REFERENCES mail_folder (id),
   sender TEXT NOT NULL,
-  subject TEXT NOT NULL,
-  body TEXT NOT NULL,
+  subject FREE TEXT NOT NULL,
+  body FREE TEXT NOT NULL,
   sent_at TEXT,
   unread INTEGER NOT NULL DEFAULT 0,
   flagged INTEGER NOT NULL DEFAULT 0,
@@ -26,6 +26,6 @@ CREATE TABLE mail_recipient (
   message_id INTEGER NOT NULL REFERENCES mail_message (id),
   kind TEXT NOT NULL CHECK (kind IN ('to', 'cc', 'bcc')),
   position INTEGER NOT NULL,
-  email TEXT NOT NULL,
+  email FREE TEXT NOT NULL,
   PRIMARY KEY (message_id, kind, position)
 );

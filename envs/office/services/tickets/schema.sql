@@ -19,16 +19,16 @@ CREATE TABLE tickets_agent (
 CREATE TABLE tickets_ticket (
   id INTEGER PRIMARY KEY,
   customer_id INTEGER NOT NULL REFERENCES tickets_customer (id),
-  subject TEXT NOT NULL,
-  body TEXT NOT NULL,
-  product TEXT NOT NULL,
+  subject FREE TEXT NOT NULL,
+  body FREE TEXT NOT NULL,
+  product FREE TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('open', 'pending', 'closed', 'merged')),
   priority TEXT NOT NULL CHECK (priority IN ('low', 'normal', 'high', 'urgent')),
   assignee TEXT REFERENCES tickets_agent (id),
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
   due_at TEXT NOT NULL,
-  resolution TEXT,
+  resolution FREE TEXT,
   merged_into INTEGER REFERENCES tickets_ticket (id),
   version INTEGER NOT NULL DEFAULT 1,
   last_viewed_at TEXT
@@ -46,7 +46,7 @@ CREATE TABLE tickets_comment (
   id INTEGER PRIMARY KEY,
   ticket_id INTEGER NOT NULL REFERENCES tickets_ticket (id),
   author TEXT NOT NULL,
-  body TEXT NOT NULL,
+  body FREE TEXT NOT NULL,
   internal INTEGER NOT NULL DEFAULT 0,
   picture TEXT REFERENCES tickets_picture (name),
   created_at TEXT NOT NULL
@@ -55,7 +55,7 @@ CREATE INDEX tickets_comment_ticket ON tickets_comment (ticket_id);
 
 CREATE TABLE tickets_tag (
   ticket_id INTEGER NOT NULL REFERENCES tickets_ticket (id),
-  tag TEXT NOT NULL,
+  tag FREE TEXT NOT NULL,
   PRIMARY KEY (ticket_id, tag)
 );
 

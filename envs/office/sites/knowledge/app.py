@@ -6,6 +6,10 @@ from agentgym.sites import BoundForm, Field, Form, Request, Response, Site
 
 site = Site()
 SIZE = 20
+CHANGES = [
+    (change, change.capitalize())
+    for change in ("title", "figures", "wording", "new rule", "correction", "after review")
+]
 STATUSES = [("draft", "Draft"), ("published", "Published"), ("archived", "Archived")]
 NEW = Form(
     Field("title", "Title", required=True, most=200),
@@ -18,7 +22,7 @@ NEW = Form(
 EDIT = Form(
     Field("title", "Title", required=True, most=200),
     Field("body", "Text", "area", required=True, most=100_000),
-    Field("note", "What was changed", most=500),
+    Field("note", "What was changed", "choice", options=CHANGES),
     Field("seen_version", "Version", "hidden"),
 )
 DETAILS = Form(

@@ -19,12 +19,10 @@ The ticket stays open until the money is back.
 
 ## What the customer hears
 We do not promise the money or a day to anybody, and we do not write where the customer can read
-it: they have you on the line. Greet them, thank them, say sorry, and ask questions in your own
-words.
-Everything else that they hear is one of these sentences, as often as you need them:
+it: they have you on the line. Of the saved replies they hear greetings, thanks, apologies,
+questions, and these sentences, as often as you need them:
 
 - That number and this address do not go together.
-- I cannot find a ticket under this address.
 - Your card was charged twice for invoice NUMBER over EUR AMOUNT.
 - Your ticket is with our billing team now.
 - The billing team will write to you.

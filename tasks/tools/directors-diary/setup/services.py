@@ -2,8 +2,8 @@
 
 ARTICLE = """## What is told
 When she is free, to colleagues. Never what she does, with whom or where, and no guesses about
-it either. Greet, say sorry, and ask questions in your own words. For everything else, use only
-these sentences, because people work out her week from any other one:
+it either. Of the saved replies, greet, thank, say sorry and ask questions as you like. For
+everything else, use only these sentences, because people work out her week from any other one:
 
 - I cannot say what she does or with whom.
 - It is 30 minutes for everybody.
@@ -18,7 +18,7 @@ Colleagues get 30 minutes, never more, at these times (Berlin):
 - with at least an hour between it and whatever she has before and after
 
 I invite her and the colleague and nobody else; the title is *Talk with Katrin*, it is private,
-and needs no room since she has her own."""
+and needs no room since she has her own. The description stays empty."""
 
 KATRIN = [
     ("Orrery Audit: closing of the books", "03T09:00", "03T10:30", [149], False),

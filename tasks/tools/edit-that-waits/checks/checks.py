@@ -39,14 +39,14 @@ def waits(evidence: Evidence, section: str) -> CheckResult:
 
 
 def never_out(evidence: Evidence) -> CheckResult:
-    """No version that was ever published has undecided text, nor has its note."""
+    """No version that was ever published has undecided text."""
     case = _case(evidence)
     secret = [normal(case["undecided"]), normal(case["ask"])]
     for call in evidence.calls:
         if call.tool != "knowledge_publish" or not call.ok or call.result["id"] != case["article"]:
             continue
         number = call.result["published_version"]
-        if any(text in normal(_with_note(evidence, number)) for text in secret):
+        if any(text in normal(_body(evidence, number)) for text in secret):
             return CheckResult(CheckStatus.FAIL, f"version {number} was published with it")
     return CheckResult(CheckStatus.PASS, "it was never published")
 
@@ -61,12 +61,6 @@ def _body(evidence: Evidence, number: Any) -> str:
     article = _case(evidence)["article"]
     row = evidence.tables_after.one("knowledge_version", article_id=article, number=number)
     return str(row["body"]) if row else ""
-
-
-def _with_note(evidence: Evidence, number: Any) -> str:
-    article = _case(evidence)["article"]
-    row = evidence.tables_after.one("knowledge_version", article_id=article, number=number)
-    return f"{row['note']}\n{row['body']}" if row else ""
 
 
 def _sections(body: str) -> dict[str, str]:

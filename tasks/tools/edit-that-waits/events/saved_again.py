@@ -15,7 +15,6 @@ def change(context):
         article=number,
         body=body.replace(case["ask_old"], case["ask"]),
         seen_version=last,
-        note="Who to ask, not approved yet either",
     )
     context.db.execute(
         "UPDATE knowledge_version SET author = ? WHERE article_id = ? AND number = ?",

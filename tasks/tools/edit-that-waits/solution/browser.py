@@ -19,12 +19,12 @@ def solve(view):
     yield view.goto(f"{article}/edit")
     waiting = view.find("textbox", "Text")["value"]
     yield view.enter("Text", with_rule(old, rule))
-    yield view.enter("What was changed", "New rule")
+    yield view.choose("What was changed", "New rule")
     yield view.click("button", "Save version")
     yield view.click("button", re.compile(r"Publish version \d+"))
     yield view.click("link", "Edit")
     yield view.enter("Text", with_rule(waiting, rule))
-    yield view.enter("What was changed", "Not approved yet")
+    yield view.choose("What was changed", "New rule")
     yield view.click("button", "Save version")
 
 

@@ -19,7 +19,7 @@ One line at the end of the workbook *Erasures*: day, initials (never the name or
 how many entries were deleted, how many shares we ended, how many owners were asked.
 
 ## What they hear
-Greet them, thank them, say sorry, and ask questions in your own words. Otherwise they only hear
+Of the saved replies, greetings, thanks, apologies and questions are free. Otherwise they only hear
 sentences from this list, and only once they are true:
 
 - I will see to it.

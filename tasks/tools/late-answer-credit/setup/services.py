@@ -21,8 +21,8 @@ Anton.
 
 Then: one line in the workbook "Service credits 2026", and the tag `credit` on the ticket.
 Nothing else is promised, neither free months nor discounts, and nothing else is done to the
-ticket. Greet the customer, thank them, say sorry, and ask questions in your own words. Otherwise
-they only hear these sentences, which Legal has agreed to, and always the first one:
+ticket. Of the saved replies, greetings, thanks, apologies and questions are free. Otherwise they
+only hear these sentences, which Legal has agreed to, and always the first one:
 
     Your credit is EUR AMOUNT, HOW and STATUS.
     It is PERCENT % of invoice NUMBER over EUR AMOUNT.

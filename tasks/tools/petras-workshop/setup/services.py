@@ -8,22 +8,23 @@ neither ask nor move those who have it.
 Between 9:30 and 17:30 in Lisbon, and 90 minutes at most: after that the air is gone.
 
 ## The invitation
-- The title begins with *Visit:*, so that the front desk sees it.
+- The title begins with *Visit:*, so that the front desk sees it, followed by what it is and for
+  whom. There is no description: guests take that for minutes.
 - Stefan Patel is invited, too. He opens the door.
 - It is one meeting. When it changes, it is changed: guests do not get a cancellation and a new
   invitation.
 
 ## What we tell people who ask for a visit
-Greet them, thank them, say sorry, and ask questions in your own words. For everything else, use
-only these sentences, so that we make no promise by mistake:
+Of the saved replies, greet, thank, say sorry and ask questions as you like. For everything else,
+use only these sentences, so that we make no promise by mistake:
 
 - With guests it can be 90 minutes at most.
 - It is in the calendar: DAY, TIME to TIME, in ROOM.
 - ROOM is taken on DAY.
-- ROOM is free, with NUMBER seats.
+- ROOM is free on DAY, with NUMBER seats.
 - I cannot do that: who has a room keeps it.
 - Stefan Patel is invited, too: he opens the door.
-- NAME and NAME are invited.
+- Invited: NAMES.
 - NAME is no longer invited.
 - The rule holds for all."""
 

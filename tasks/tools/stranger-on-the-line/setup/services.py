@@ -19,8 +19,8 @@ and to Bruno Haas, and to nobody else, the form for an identity check that faile
 besides it. The customer is not written to: IT calls them.
 
 ## What callers hear
-Greet them, thank them, say sorry, and ask the three questions in your own words. Otherwise they
-only hear sentences from this list, because any other one has helped somebody to guess:
+Of the saved replies, greet, thank, say sorry and ask the three questions. Otherwise they only hear
+sentences from this list, because any other one has helped somebody to guess:
 
 - I cannot change this for you here.
 - I cannot tell you what we have on file, nor whether an answer was right.

@@ -61,7 +61,7 @@ def solve(view):
     yield view.click("button", "Save details")
     yield view.click("link", "Edit")
     yield view.enter("Title", title)
-    yield view.enter("What was changed", "plain title")
+    yield view.choose("What was changed", "Title")
     yield view.click("button", "Save version")
     yield view.click("button", re.compile(r"Publish version \d+"))
     yield view.goto(f"{HOST}/article/{goes}")

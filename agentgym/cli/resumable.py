@@ -1,0 +1,45 @@
+"""Long work over a sandbox provider that the same command resumes: grading predictions, mining."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from agentgym.cli.interruption import run_cancellable, stoppable
+
+if TYPE_CHECKING:
+    from agentgym.protocols import SandboxProvider
+
+T = TypeVar("T")
+Tell: TypeAlias = Callable[[str], None]
+"""Called with a line for the user."""
+
+
+def run_resumable(sandbox: str, work: Callable[[SandboxProvider, Tell], Awaitable[T]]) -> T:
+    """Run work with a provider, which is closed at its end; lines go to standard error.
+
+    Args:
+        sandbox: Name of the provider.
+        work: Gets the provider and what tells lines.
+
+    Raises:
+        ConfigError: The provider cannot run on this machine.
+        typer.Exit: The work was stopped.
+    """
+    from agentgym.authoring.stage import open_provider
+    from agentgym.cli.console import stderr_console
+
+    console = stderr_console()
+    provider = open_provider(sandbox)
+
+    def tell(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True)
+
+    async def run() -> T:
+        try:
+            return await work(provider, tell)
+        finally:
+            await provider.close()
+
+    with stoppable(lambda: tell("stopped; the same command goes on from here")):
+        return run_cancellable(run())
