@@ -18,7 +18,7 @@ from agentgym.swe.mining.history import merged_changes
 from agentgym.swe.mining.issue_text import clean_issue
 from agentgym.swe.mining.journal import Decision, Journal
 from agentgym.swe.mining.mine import Mining, MiningPlan
-from agentgym.swe.mining.profile import end_of
+from agentgym.swe.mining.profile import build_failure, end_of
 from agentgym.swe.mining.rewriting import rewriter
 from agentgym.swe.mining.split import DroppedError, split_change
 from agentgym.swe.task_folder import read_task
@@ -169,6 +169,42 @@ def test_honest_words_stay_and_chores_go() -> None:
     assert text.startswith("Support links") and "The loader stops at the first link" in text
     assert "Eve" not in text and "#4" not in text and "hardcore.py-like sanction" in text
     assert clean_issue("wip", CODE, "", frozenset()).text == ""
+
+
+@pytest.mark.parametrize("opening", ["Fix #218: ", "#218 - ", "closes gh-7 and #8: ", "Issue #3. "])
+def test_a_reference_that_opens_a_title_goes(opening: str) -> None:
+    issue = clean_issue(f"{opening}Loading follows every link", CODE, "", frozenset())
+    assert issue.text == "Loading follows every link"
+
+
+def test_documents_tell_no_interface() -> None:
+    readme = (
+        "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1,2 @@\n"
+        " tally\n+self.assertSame(width('10 | 20 %'))\n"
+    )
+    tests = TESTING + "+    self.assertSame(width('10 | 20 %'))\n"
+    issue = clean_issue("Loading follows every link", CODE + readme, tests, frozenset())
+    assert issue.interface == ("widest",) and "10 | 20 %" not in issue.text
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (
+            "File x\n  ModuleNotFoundError: No module named 'editables'\n  [end of output]\n"
+            "error: metadata-generation-failed\nnote: This is an issue.\nhint: See above.\n",
+            "ModuleNotFoundError: No module named 'editables'",
+        ),
+        (
+            "ERROR: No matching distribution found for pytest>=99\nhint: See above.",
+            "ERROR: No matching distribution found for pytest>=99",
+        ),
+        ("E: Unable to locate package nothing\n", "E: Unable to locate package nothing"),
+        ("hint: See above.", "the build failed"),
+    ],
+)
+def test_a_failed_build_is_told_by_its_error(output: str, reason: str) -> None:
+    assert build_failure(output) == reason
 
 
 def test_a_journal_survives_a_cut_line(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentgym.swe.mining.history import MergedChange
+from agentgym.swe.test_paths import is_code
 
 _TRAILER: Final = re.compile(
     r"(?:co-authored-by|signed-off-by|reviewed-by|acked-by|tested-by|change-id|cc|reported-by):"
@@ -27,6 +28,12 @@ _CLOSING: Final = re.compile(
     re.IGNORECASE,
 )
 """A reference that says nothing of the problem: at the end of a line, or in brackets."""
+_OPENING: Final = re.compile(
+    rf"^\s*(?:fix(?:e[sd])?|clos(?:es?|ed|ing)|resolv(?:es?|ed)|issue)?:?\s*"
+    rf"{_NUMBER}(?:\s*(?:,|and)\s*{_NUMBER})*\s*[:.,;–-]+\s+(?=\S)",
+    re.IGNORECASE,
+)
+"""A reference that opens a title, such as ``Fix #218: ``."""
 _MENTION: Final = re.compile(_NUMBER, re.IGNORECASE)
 _HASH: Final = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
 _CHORE: Final = re.compile(
@@ -97,10 +104,12 @@ def clean_issue(source: str, code_diff: str, test_diff: str, known: frozenset[st
     tested = names_in(tests)
     defined = {name for found in _DEFINED.finditer("\n".join(added)) for name in found.groups()}
     used = {name for found in _USED.finditer(tests) for name in found.groups()}
+    program = _of_code(code_diff)
+    programmed = names_in("\n".join(_added_lines(program)))
     interface = tuple(
         sorted(
             name
-            for name in introduced & tested
+            for name in introduced & tested & programmed
             if _is_identifier(name) or (name in defined and name in used)
         )
     )
@@ -122,7 +131,7 @@ def clean_issue(source: str, code_diff: str, test_diff: str, known: frozenset[st
         return IssueText("", tuple(removed), interface)
     if interface:
         text += "\n\nThese names are new: " + ", ".join(f"`{name}`" for name in interface) + "."
-    if texts := _shared_texts(code_diff, test_diff):
+    if texts := _shared_texts(program, test_diff):
         text += "\n\nThese texts are part of it:\n" + "\n".join(f"- `{each}`" for each in texts)
     return IssueText(text, tuple(removed), interface)
 
@@ -160,7 +169,7 @@ class _Leaks:
 
 
 def _clean_title(title: str, leaks: _Leaks, removed: list[str]) -> Iterator[str]:
-    plain = _KIND.sub("", _without_references(title)).strip(" .,;:-–…")
+    plain = _KIND.sub("", _without_references(_OPENING.sub("", title))).strip(" .,;:-–…")
     if leaks.found_in(plain) or re.match(r"merge (?:branch|remote|pull)", plain, re.IGNORECASE):
         removed.append(title)
     elif plain:
@@ -196,6 +205,12 @@ def _without_references(line: str) -> str:
     """Return a line without numbers of issues and ids of commits."""
     plain = _MENTION.sub("another issue", _CLOSING.sub("", line))
     return _HASH.sub("an earlier change", plain).rstrip()
+
+
+def _of_code(diff: str) -> str:
+    """Return the parts of a diff that change code; those of documents tell no interface."""
+    parts = re.split(r"^(?=diff --git )", diff, flags=re.MULTILINE)
+    return "".join(part for part in parts if any(is_code(path) for path in _paths(part)))
 
 
 def _added_lines(diff: str) -> list[str]:

@@ -5,11 +5,13 @@ The first way to install that works is taken: packages of that quarter, today's 
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from agentgym.errors import AgentGymError, SandboxError
 from agentgym.sandbox.build.builder import Builds, Tell
@@ -19,6 +21,10 @@ from agentgym.swe.instance_rooms import build_context
 from agentgym.swe.mining.split import DroppedError
 from agentgym.swe.specs.image import CONTEXT, environment_image
 from agentgym.swe.task_folder import ENVIRONMENT, write_files
+
+_RAISED: Final = re.compile(r"(\w+\.)*[A-Z]\w*(Error|Exception): .*\w")
+_ERROR: Final = re.compile(r"(error|E|fatal|npm error): .*\w", re.IGNORECASE)
+"""Lines that name an error: of Python, then of pip, APT, Git and npm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +82,23 @@ def build_profile(
             (context / "Dockerfile").write_text(image.dockerfile, "utf-8")
             build_context(context, builds, tell)
         except SandboxError as error:
-            problems.append(f"{how}: {str(error).splitlines()[-1][:200]}")
+            problems.append(f"{how}: {build_failure(str(error))}")
             tell(f"profile {quarter}: {problems[-1]}")
         except AgentGymError as error:
             raise DroppedError("no environment", str(error)) from error
         else:
             return Profile(quarter, commit, each, until, context, how)
     raise DroppedError("no environment", "; ".join(problems))
+
+
+def build_failure(output: str) -> str:
+    """Return the line of a failed build's output that names the error."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.lower().startswith(("hint:", "note:", "[notice]"))]
+    for names in (_RAISED, _ERROR):
+        if named := [line for line in lines if names.match(line)]:
+            return named[-1][:200]
+    return (lines or ["the build failed"])[-1][:200]
 
 
 def _ways(

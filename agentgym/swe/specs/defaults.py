@@ -27,8 +27,13 @@ _REQUIREMENT_FILES: Final = (
 )
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^\]]*\])?\s*[^@]*")
 _MAX_REQUIREMENTS: Final = 200
-_BUILD: Final = "python3 -m pip install --quiet --no-build-isolation -e ."
-"""Requirements that only `setup.py` knows are found here; the others are installed already."""
+_EDITABLE: Final = "python3 -m pip install --quiet"
+_BUILD: Final = f"{_EDITABLE} --no-build-isolation -e . || {_EDITABLE} -e ."
+"""Requirements that only `setup.py` knows are found here; the others are installed already.
+
+The second way serves projects whose backend asks for more than `pyproject.toml` names, as hatchling
+does, or for a newer setuptools than the distribution's.
+"""
 
 
 def default_spec(language: str, read: Reader) -> EnvironmentSpec:
