@@ -23,6 +23,8 @@ import threading
 
 _START_S, _END_S = 120, 30
 _PYTHONS_OWN = ("PYTHON", "LC_", "LANG")
+# Python reads this one when `breakpoint` is called. Ray sets it, and leaves it set.
+_READ_LATER = "PYTHONBREAKPOINT"
 # The contract suites are for tests. torch and transformers take longer to import than the rest
 # together, and few commands need them.
 _LEFT_OUT = ("agentgym.testing", "agentgym.train", "agentgym.bench")
@@ -99,7 +101,11 @@ class WarmCommand:
 
 
 def _pythons_own(env):
-    return {name: value for name, value in env.items() if name.startswith(_PYTHONS_OWN)}
+    return {
+        name: value
+        for name, value in env.items()
+        if name.startswith(_PYTHONS_OWN) and name != _READ_LATER
+    }
 
 
 def _text(file):
