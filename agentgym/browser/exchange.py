@@ -86,6 +86,11 @@ class Exchange:
         self._entry.refused = reason
         await self._plain(status, reason)
 
+    async def fail(self, status: int, reason: str) -> None:
+        """Answer for a site that cannot."""
+        self._entry.failed = reason
+        await self._plain(status, reason)
+
     async def answer(self, application: ASGIApplication) -> None:
         """Have an application answer; its errors and delays become answers too."""
         failure: tuple[int, str] | None = None

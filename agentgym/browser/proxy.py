@@ -119,39 +119,39 @@ class SiteProxy:
             socket_wanted = is_upgrade(request)
             with self.log.begin(request.method.decode(), shown) as entry:
                 exchange = Exchange(request, url, RequestBody(event, BODY_BYTES), entry, send)
-                refusal = self._refusal(url) or (self._no_socket() if socket_wanted else "")
+                refusal, program = self._refusal(url), None
                 if refusal:
                     await exchange.refuse(403, refusal)
                 elif socket_wanted:
-                    entry.begin_answer(101, [])
+                    program = await self._open_socket(url, exchange)
+                    if program is not None:
+                        entry.begin_answer(101, [])
                 else:
                     assert self._sites is not None
                     answering = asyncio.ensure_future(exchange.answer(self._sites.application))
                     await _unless_left(answering, reader)
-            if socket_wanted and not refusal:
+            if program is not None:
                 # No action waits for a WebSocket to end.
-                await self._relay(request, url, reader, writer)
+                target = (url.path or "/") + (f"?{url.query}" if url.query else "")
+                sent = target.encode("latin-1")
+                await relay(program, request, sent, url.scheme, reader, writer)
                 return None
             if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
                 return None
             connection.start_next_cycle()
 
-    async def _relay(
-        self,
-        request: h11.Request,
-        url: SplitResult,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
+    async def _open_socket(self, url: SplitResult, exchange: Exchange) -> socket.socket | None:
+        """Return a connection to a site's program; None if the answer is an error instead."""
         assert self._sites is not None
-        target = (url.path or "/") + (f"?{url.query}" if url.query else "")
-        host = url.hostname or ""
-        with contextlib.suppress(SandboxError):  # the page sees that it does not open
-            await relay(self._sites, host, request, target.encode("latin-1"), reader, writer)
-
-    def _no_socket(self) -> str:
-        assert self._sites is not None
-        return "" if self._sites.connect else "the sites of this environment take no WebSockets"
+        host, connect = url.hostname or "", self._sites.connect
+        try:
+            program = await connect(host) if connect else None
+        except SandboxError as error:
+            await exchange.fail(502, f"the site's program does not answer: {error}")
+            return None
+        if program is None:
+            await exchange.refuse(404, f"{host} takes no WebSockets: it is no program of its own")
+        return program
 
     def _refusal(self, url: SplitResult) -> str:
         if self._sites is None:

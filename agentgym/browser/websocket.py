@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Final
 
 import h11
 
-from agentgym.protocols import Sites
-
 RELAYED_BYTES: Final = 64 * 2**20
 """Bytes of one WebSocket in one direction; it ends there."""
 _READ_BYTES: Final = 65_536
-_DROPPED: Final = frozenset((b"proxy-connection",))
+_FORWARDED: Final = b"x-forwarded-proto"
+_DROPPED: Final = frozenset((b"proxy-connection", _FORWARDED))
 
 
 def is_upgrade(request: h11.Request) -> bool:
@@ -22,31 +22,28 @@ def is_upgrade(request: h11.Request) -> bool:
 
 
 async def relay(
-    sites: Sites,
-    host: str,
+    program: socket.socket,
     request: h11.Request,
     target: bytes,
+    scheme: str,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
 ) -> None:
     """Pass a handshake and what follows on to the program of a site, until one side ends.
 
     Args:
-        sites: The sites of the episode, with programs.
-        host: The site.
+        program: A connection to the program, which this closes at the end.
         request: The handshake.
         target: Its path and query.
+        scheme: `http` or `https`, of the page's address for the WebSocket.
         reader: What the page sends after it.
         writer: Where the page reads.
-
-    Raises:
-        SandboxError: The program does not listen.
     """
-    assert sites.connect is not None, "the caller has looked"
-    there, back = await asyncio.open_connection(sock=await sites.connect(host))
+    there, back = await asyncio.open_connection(sock=program)
     try:
         lines = [b"%s %s HTTP/1.1" % (request.method, target)]
         lines += [b"%s: %s" % each for each in request.headers if each[0] not in _DROPPED]
+        lines.append(b"%s: %s" % (_FORWARDED, scheme.encode()))
         back.write(b"\r\n".join([*lines, b"", b""]))
         ways = {
             asyncio.ensure_future(_copy(reader, back)),

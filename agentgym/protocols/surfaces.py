@@ -82,15 +82,16 @@ class Sites:
         start: URL of the page that a browser opens first.
         version: What tells their answers from those of other sites, if they are the same in every
             episode; empty if they depend on the episode.
-        connect: Returns a socket to the program behind a host, for WebSockets; None if no site is a
-            program. It raises SandboxError for a host without one.
+        connect: Returns a socket to the program behind a host, for WebSockets; None for a host that
+            is no program. It raises SandboxError if the program does not listen. It is None if no
+            site is a program.
     """
 
     application: ASGIApplication
     hosts: frozenset[str]
     start: str
     version: str = ""
-    connect: Callable[[str], Awaitable[socket]] | None = None
+    connect: Callable[[str], Awaitable[socket | None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from socket import socket
 from typing import Final
 
-from agentgym.errors import ConfigError, SandboxError
+from agentgym.errors import ConfigError
 from agentgym.protocols import ASGIApplication, ASGIMessage, Sandbox, Services, Sites
 from agentgym.sites.application import SiteApplication, SiteFailure
 from agentgym.sites.load import LoadedSite
@@ -98,10 +98,8 @@ def open_sites(
     return Sites(router, frozenset(applications), start, _version(sites), connect)
 
 
-async def _connect(programs: Mapping[str, ProgramSite], host: str) -> socket:
-    if host not in programs:
-        raise SandboxError(f"{host} takes no WebSockets: it is no program of its own")
-    return await programs[host].connect()
+async def _connect(programs: Mapping[str, ProgramSite], host: str) -> socket | None:
+    return await programs[host].connect() if host in programs else None
 
 
 def _version(sites: tuple[LoadedSite, ...]) -> str:

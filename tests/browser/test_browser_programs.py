@@ -99,13 +99,25 @@ class Board(http.server.BaseHTTPRequestHandler):
         size = head[1] & 127
         mask = self.rfile.read(4)
         said = bytes(b ^ mask[i % 4] for i, b in enumerate(self.rfile.read(size)))
-        told = b"echo " + said + self.path.encode()
+        told = f"echo {said.decode()}{self.path} by {self.headers['x-forwarded-proto']}".encode()
         self.wfile.write(bytes([129, len(told)]) + told)
         self.rfile.read(1)
 
 time.sleep(0.3)
 http.server.ThreadingHTTPServer(("127.0.0.1", 8000), Board).serve_forever()
 '''
+PLAIN = """\
+schema_version = "agentgym.site/1"
+title = "Plain"
+host = "plain.example"
+folder = "dist"
+"""
+SOCKETS = """<title>Plain</title><ul id=list></ul><script>
+for (const host of ["plain.example", "board.example"]) {
+  const s = new WebSocket(`ws://${host}/live`);
+  const tell = (what) => { list.innerHTML += `<li>${host} ${what}</li>`; };
+  s.onopen = () => tell("opened"); s.onclose = () => tell("closed");
+}</script>"""
 TASK = """\
 schema_version = "agentgym.task/1"
 id = "board/say-v1"
@@ -126,7 +138,7 @@ with = { path = "/srv/kept.txt", text = "hello" }
 id = "heard"
 title = "The page has heard its echo"
 use = "page.state"
-with = { name = "heard", equals = "echo hello/live?x" }
+with = { name = "heard", equals = "echo hello/live?x by http" }
 """
 
 
@@ -185,6 +197,9 @@ async def test_a_program_in_the_sandbox_is_a_site(board, provider):
         # The whole of an upload, an answer in chunks, https:, and a program that breaks off.
         seen = await act(episode, "goto", url="https://board.example/")
         assert "by https" in seen.text
+        await act(episode, "wait", seconds=1)
+        told = (await episode._parts.audit()).page_state
+        assert told["heard"] == "echo hello/live?x by https"
         field = ref(seen, "file", "Picture")
         await act(episode, "upload", ref=field, files=[{"name": "map.png", "text": "x" * 70_000}])
         seen = await act(episode, "click", ref=ref(seen, "button", "Send"))
@@ -197,6 +212,29 @@ async def test_a_program_in_the_sandbox_is_a_site(board, provider):
         sockets = [one for one in requests if one.status == 101]
         assert {one.url for one in sockets} >= {"http://board.example/live?x"}
         assert [one.method for one in requests if one.mutating] == ["POST", "POST"]
+        await episode.close()
+
+
+async def test_sockets_that_nothing_takes_are_refused_and_logged_so(board, provider, monkeypatch):
+    monkeypatch.setattr("agentgym.sites.program.START_S", 0.2)
+    (board / "sandboxes/board/recipe.toml").write_text(RECIPE % "import time; time.sleep(600)")
+    plain = board / "envs/board/sites/plain"
+    (plain / "dist").mkdir(parents=True)
+    (plain / "site.toml").write_text(PLAIN)
+    (plain / "dist/index.html").write_text(SOCKETS)
+    env = board / "envs/board/env.toml"
+    env.write_text(ENV.replace('"board/board"', '"board/plain", "board/board"'))
+    async with Environment(find_task("board/say-v1"), provider) as environment:
+        episode = await environment.start(1)
+        await act(episode, "wait", seconds=1)
+        seen = await act(episode, "read_page")
+        assert "plain.example closed" in seen.text and "board.example closed" in seen.text
+        requests = (await episode._parts.audit()).requests
+        sockets = {one.url: one for one in requests if one.url.endswith("/live")}
+        plain_one, board_one = (sockets[f"http://{h}.example/live"] for h in ("plain", "board"))
+        assert (plain_one.status, board_one.status) == (404, 502)
+        assert "plain.example takes no WebSockets" in plain_one.refused and not plain_one.failed
+        assert "8000" in board_one.failed and not board_one.refused
         await episode.close()
 
 
