@@ -45,8 +45,8 @@ def submit_tool(answer: Answer) -> ToolSpec:
 def read_answer(answer: Answer, action: Action) -> str:
     """Return the answer of a `submit`: its text, or its fields as JSON.
 
-    A text is kept in the record and not read where the task wants no answer. The fields of a form
-    may have other spellings than the JSON Schema has.
+    A text is refused where the task wants no answer. The fields of a form may have other spellings
+    than the JSON Schema has.
 
     Raises:
         ActionError: The arguments are not legal; says what to write.
@@ -56,7 +56,13 @@ def read_answer(answer: Answer, action: Action) -> str:
         with _refusing("the answer is not accepted"):
             return form_text(read_form(answer, action.arguments))
     check_call(action, [SUBMIT])
-    return str(action.arguments.get(RESERVED, "")) if answer == "text" else ""
+    text = str(action.arguments.get(RESERVED, ""))
+    if answer == "none" and text.strip():
+        raise ActionError(
+            "submit takes no text here, because what was done counts; nothing was submitted. "
+            "Call it without arguments"
+        )
+    return text if answer == "text" else ""
 
 
 def read_user_message(action: Action, replies: Sequence[SavedReply]) -> UserMessage:

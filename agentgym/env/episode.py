@@ -226,7 +226,7 @@ class Episode:
             if action.tool == "" and action.arguments.keys() == {"malformed"}:
                 raise ActionError(str(action.arguments["malformed"])[:200])
             if action.tool == SUBMIT.name:
-                answer = read_answer(self.instance.task.manifest.answer, action)
+                answer = read_answer(self.environment.answer, action)
                 return await self._submit(answer)
             manifest = self.instance.task.manifest
             check_action(action, self.environment.tools, replies=manifest.replies)
@@ -246,7 +246,7 @@ class Episode:
             if following is not None:
                 return Observation(text=following), False
         self._answer = answer
-        return Observation(text=told_answer(self.instance.task.manifest.answer, answer)), True
+        return Observation(text=told_answer(self.environment.answer, answer)), True
 
     async def _pass_time(self, step: Step, over: bool) -> str:
         return await self.dynamics.advance(
