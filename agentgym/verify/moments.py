@@ -207,6 +207,8 @@ class PassingRows:
 def is_misspelt(text: object, of: object) -> bool:
     """Return whether a text has the words of another one, up to three of them misspelt.
 
+    An address has no misspelt form: a similar one is somebody else's.
+
     Example:
         >>> is_misspelt("Vist of Granite", "Visit of Granite")
         True
@@ -220,6 +222,7 @@ def is_misspelt(text: object, of: object) -> bool:
     return (
         len(text) <= _WORDS_CHARS
         and len(unknown) <= _MISSPELT
+        and not any("@" in word for word in unknown)
         and all(get_close_matches(word[:100], known, 1, 0.75) for word in unknown)
     )
 

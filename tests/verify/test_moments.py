@@ -259,6 +259,8 @@ def test_what_a_service_declares_exists():
         ("", "Visit of Granite", True),
         ("Visit of Granite, who will sign", "Visit of Granite", False),
         ("Secret", "Visit of Granite", False),
+        ("ada@x.example", "ADA@x.example", True),
+        ("eda@x.example", "ada@x.example", False),
         ("visit " * 5000, "visit", False),
         (None, "visit", False),
         (7, "visit", False),
