@@ -97,7 +97,7 @@ class Tables(Protocol):
         ...
 
     def at(self, table: str, rowid: int) -> dict[str, Json] | None:
-        """Return the row with a rowid, as `RowRef` names it; None if there is no such row.
+        """Return the row with a rowid, as `RowRef` names it; None if it does not exist.
 
         Raises:
             VerifierError: The table does not exist.

@@ -16,7 +16,7 @@ Actor: TypeAlias = Literal["agent", "user", "world", "setup"]
 RowChangeKind: TypeAlias = Literal["added", "changed", "removed"]
 
 Mark: TypeAlias = Literal["opened", "owner"]
-"""Who may clear a mark: who has opened the row, or its owner alone."""
+"""The one who may clear a mark: a caller who has opened the row, or its owner alone."""
 
 _SHOWN: Final = 80
 
@@ -76,7 +76,7 @@ class RowRef:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """What the services say about a table.
+    """A table as the services describe it.
 
     Attributes:
         columns: Its columns.

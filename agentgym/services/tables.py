@@ -81,7 +81,7 @@ class SnapshotTables:
         return TableSchema(known.columns, known.key, known.texts, known.seen, known.marks)
 
     def at(self, table: str, rowid: int) -> dict[str, Json] | None:
-        """Return the row with a rowid; None if there is no such row.
+        """Return the row with a rowid; None if it does not exist.
 
         Raises:
             VerifierError: The state has no such table.

@@ -27,7 +27,7 @@ class ClearedMarks:
         self._opened: dict[str, frozenset[str]] = {}
 
     def fault(self, change: RowChange, rules: Sequence[Allowed]) -> str:
-        """Return which cleared mark no rule allows; empty if there is none.
+        """Return the cleared marks that no rule allows, as text; empty if all are allowed.
 
         Args:
             change: The change.

@@ -1,4 +1,4 @@
-"""What rows held only for a while: an actor's changes that the final state no longer shows.
+"""Rows as they were for a while: an actor's changes that the final state no longer shows.
 
 Other people see some columns as soon as they are written, such as a share or an invitation
 (`TableSchema.seen`). The audit holds these rows as each call left them. What an actor has taken
