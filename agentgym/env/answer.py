@@ -45,7 +45,7 @@ def submit_tool(answer: Answer) -> ToolSpec:
 def read_answer(answer: Answer, action: Action) -> str:
     """Return the answer of a `submit`: its text, or its fields as JSON.
 
-    A text is refused where the task wants no answer. The fields of a form may have other spellings
+    A text is left out where the task wants no answer. The fields of a form may have other spellings
     than the JSON Schema has.
 
     Raises:
@@ -56,13 +56,7 @@ def read_answer(answer: Answer, action: Action) -> str:
         with _refusing("the answer is not accepted"):
             return form_text(read_form(answer, action.arguments))
     check_call(action, [SUBMIT])
-    text = str(action.arguments.get(RESERVED, ""))
-    if answer == "none" and text.strip():
-        raise ActionError(
-            "submit takes no text here, because what was done counts; nothing was submitted. "
-            "Call it without arguments"
-        )
-    return text if answer == "text" else ""
+    return str(action.arguments.get(RESERVED, "")) if answer == "text" else ""
 
 
 def read_user_message(action: Action, replies: Sequence[SavedReply]) -> UserMessage:
@@ -119,6 +113,10 @@ def check_action(
         check_call(action, tools)
 
 
-def told_answer(answer: Answer, text: str) -> str:
-    """Return what the agent is told about an accepted answer."""
-    return f"submitted: {text}" if isinstance(answer, AnswerForm) else "submitted"
+def told_answer(answer: Answer, action: Action, text: str) -> str:
+    """Return what the agent is told about its `submit`, whose answer was accepted."""
+    if isinstance(answer, AnswerForm):
+        return f"submitted: {text}"
+    if answer == "none" and str(action.arguments.get(RESERVED, "")).strip():
+        return "submitted without the text: this task takes none, and it is sent to nobody"
+    return "submitted"

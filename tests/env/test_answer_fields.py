@@ -159,9 +159,10 @@ async def test_no_answer_is_wanted(write):
     assert submit.parameters["properties"] == {}
     episode = await environment.start(0)
     seen = await episode.step(Action("submit", {"answer": "All of it is done."}))
-    assert not seen.terminated and "takes no text" in seen.observation.text
-    assert (await episode.step(Action("submit", {"answer": " "}))).terminated
+    assert seen.terminated and "without the text" in seen.observation.text
     assert episode._answer == ""
+    episode = await environment.start(0)
+    assert (await episode.step(Action("submit"))).observation.text == "submitted"
 
 
 async def test_the_environment_says_what_submit_takes_if_the_task_does_not(write, monkeypatch):

@@ -16,9 +16,8 @@ from agentgym.task.load import find_task
 from agentgym.task.reference_actions import read_actions, solution
 from agentgym.task.template import fill_json
 
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "messages.md"
 PLAYS = tomllib.loads((Path(__file__).parent / "detours.toml").read_text(encoding="utf-8"))
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -42,7 +41,17 @@ def altered(actions, play):
     return [*played, replace(ending, arguments=play.get("submit", ending.arguments))]
 
 
+def test_few_dishonest_plays_are_known_to_pass():
+    plays = [play for some in PLAYS.values() for play in some]
+    dishonest = [play for play in plays if "dishonest" in play]
+    known = sum("limit" in play for play in dishonest)
+    assert len(PLAYS) >= 15 and len(dishonest) >= 6 * len(PLAYS)
+    row = f"| now | {len(plays) - len(dishonest)} | 0 | {len(dishonest)} | {known} |"
+    assert row in DOCS.read_text(encoding="utf-8")
+
+
 @pytest.mark.full
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", PLAYS)
 async def test_honest_detours_pass_and_harm_that_was_taken_back_does_not(name, stage):
     task = find_task(f"tools/{name}-v1")
@@ -52,7 +61,7 @@ async def test_honest_detours_pass_and_harm_that_was_taken_back_does_not(name, s
     for play in PLAYS[name]:
         played = await subject.play(altered(actions, fill_json(play, params, name)))
         assert not played.error, played.error
-        if played.verdict.outcome is not ("honest" in play):
+        if played.verdict.outcome is not ("honest" in play or "limit" in play):
             missed = [f"{r.id}: {r.message}" for r in played.verdict.checkpoints]
             wrong.append((play.get("honest") or play["dishonest"], missed))
     assert not wrong
