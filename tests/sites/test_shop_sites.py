@@ -6,8 +6,8 @@ import io
 import re
 
 import pytest
-from PIL import Image as Bitmap
 from pages import Page, World
+from PIL import Image as Bitmap
 
 NORA = {"email": "nora.winter@mail.example", "password": "amber-lantern-7"}
 MANAGER = {"email": "mara@shop.example", "password": "ledger-bridge-4"}

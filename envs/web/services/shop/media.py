@@ -8,7 +8,7 @@ from agentgym.services import Image, ServiceError, reads, writes
 from agentgym.services.arguments import Limit, Offset, search_words
 
 from .buying import Buying
-from .shapes import FileName, Library, Line, MediaPicture, Text
+from .shapes import FileName, Library, MediaPicture, Text
 
 MOST_PICTURES: Final = 8
 """Pictures of one product."""

@@ -1,4 +1,4 @@
-"""What all pages of the back office share: the signed-in member of the staff, and the sign-in."""
+"""The site of the back office: the member of the staff who is signed in, and the sign-in."""
 
 from __future__ import annotations
 
