@@ -35,14 +35,14 @@ MADE_UP: Final = "seven grey kettles"
 """A harmless text that is not a key of any row."""
 
 _ATTEMPTS = 200
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+_TYPES: Final[Mapping[str, tuple[type[Any], ...]]] = {
     "string": (str,),
     "integer": (int, float),
     "number": (int, float),
     "null": (NoneType,),
 }
 """Python's types of the values of a column, by JSON Schema's; a column has no other values."""
-_ANY: Final = (str, int, float, NoneType)
+_ANY: Final[tuple[type[Any], ...]] = (str, int, float, NoneType)
 
 
 class CallSampler:
@@ -161,7 +161,7 @@ class CallSampler:
         return count
 
 
-def _python_types(schema: Any) -> tuple[type, ...]:
+def _python_types(schema: Any) -> tuple[type[Any], ...]:
     """Return which values of a column can be legal: the validator needs to see no others."""
     names = [alternative.get("type") for alternative in schema.get("anyOf", [schema])]
     if not all(isinstance(name, str) for name in names):
