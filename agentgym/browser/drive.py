@@ -13,7 +13,7 @@ from agentgym.browser.actions import Actions
 from agentgym.browser.dom import Document
 from agentgym.browser.picture import capture
 from agentgym.browser.session import BrowserSession, dialog_json
-from agentgym.browser.tab import Tab
+from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
 from agentgym.gui.refusal import Refusal
@@ -75,6 +75,7 @@ class Driver:
         self._actions = Actions(session, base)
         self._base = base
         self._init = init
+        self._prepared: set[str] = set()
         self._last: BrowserState | None = None
 
     async def begin(self, *, opened: bool = False) -> BrowserState:
@@ -90,7 +91,7 @@ class Driver:
             except Refusal as refusal:
                 error = str(refusal)
         late = await self.prepare(self.session.tab)
-        await self.values.read(self.session)
+        late = await self._read_values() or late
         self._last = await self.look(error=error or late)
         return self._last
 
@@ -110,7 +111,7 @@ class Driver:
         except Refusal as refusal:
             error = str(refusal)
         late = await session.settle()
-        await self.values.read(session)
+        late = await self._read_values() or late
         state = await self.look()
         outcome = _outcome(before, state, changed=_mutations(session) > mutated)
         self._last = BrowserState(
@@ -134,7 +135,31 @@ class Driver:
         failure = ""
         if self._init and await self.session.loaded(tab) == self._base:
             failure = await evaluate(tab, self._init)
+            self._prepared |= {await _document(tab)} - {""}
         return await self.session.settle() or failure
+
+    async def _read_values(self) -> str:
+        """Read the values, if the current page is one that may tell them.
+
+        A document that shows the first page once more, as after a reload, is prepared before.
+
+        Returns:
+            What went wrong as it was prepared; empty if nothing did.
+        """
+        tab, failure = self.session.tab, ""
+        if tab.dialog is not None:
+            return ""
+        if self._init:
+            document = await _document(tab)
+            if document and document not in self._prepared and tab.page.url == self._base:
+                failure = await self.prepare(tab)
+                document = await _document(tab)
+            may_tell = document in self._prepared
+        else:
+            may_tell = _origin(tab.page.url) == _origin(self._base)
+        if may_tell and self.values.wanted and tab.dialog is None:
+            await self.values.read(tab)
+        return failure
 
     async def remember(self) -> None:
         """Take the present view, without a picture, as what the next action is compared with."""
@@ -175,6 +200,19 @@ class Driver:
 def with_path(url: str) -> str:
     """Return an address with a path, as browsers show it; an empty one unchanged."""
     return f"{url}/" if url and not urlsplit(url).path else url
+
+
+async def _document(tab: Tab) -> str:
+    """Return the token of a tab's document; empty if the page does not answer."""
+    try:
+        return str(await tab.call("token_"))
+    except (PageBusyError, PageGoneError, PageFailure):
+        return ""
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
 
 
 def _mutations(session: BrowserSession) -> int:

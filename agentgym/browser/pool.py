@@ -99,6 +99,15 @@ class ReadyContext:
         path.write_bytes(data)
         return path
 
+    @property
+    def deposited(self) -> int:
+        """Bytes of the files that were put there."""
+        return sum(
+            path.stat().st_size
+            for place in self.chromium.confinement.transfers.glob(f"upload-{self.number}-*")
+            for path in place.iterdir()
+        )
+
     async def lives(self) -> bool:
         """Whether its browser answers and its tab is open."""
         try:

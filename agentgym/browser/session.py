@@ -33,6 +33,8 @@ _IDLE_MS: Final = 10
 _CONSOLE: Final = 20
 _DOWNLOADS: Final = 20
 _DOWNLOAD_S: Final = 10.0
+DOWNLOADED_BYTES: Final = 128 * 2**20
+"""Bytes of all downloads of one context."""
 _MESSAGE_CHARS: Final = 300
 _POLL_S: Final = 0.005
 _OPENING_S: Final = 1.0
@@ -94,6 +96,8 @@ class BrowserSession:
         self._known: dict[Page, Tab] = {}
         self._wanted = False
         self._seen_downloads = 0
+        self._arriving: set[Download] = set()
+        self._received: dict[str, float] = {}
         self._opening_until = 0.0
         context.on("page", self._opened)
 
@@ -183,6 +187,7 @@ class BrowserSession:
         self.tabs.append(tab)
         await tab.prepare()
         tab.cdp.on("Page.windowOpen", self._opens_window)
+        tab.cdp.on("Page.downloadProgress", self._download_grows)
         if self._current is None:
             self._current = tab
 
@@ -239,23 +244,47 @@ class BrowserSession:
         else:
             await tab.unless_held(dialog.accept(text))
 
+    def _download_grows(self, event: dict[str, Any]) -> None:
+        """End the downloads under way where all of the context have become too large."""
+        self._received[event["guid"]] = event["receivedBytes"]
+        if self._receives_too_much:
+            for download in self._arriving:
+                self._spawn(download.cancel())
+
     async def _download(self, download: Download) -> None:
         self._seen_downloads += 1
         name = Path(download.suggested_filename).name[:120] or "download"
-        if len(self.downloads) >= _DOWNLOADS:
+        if self._seen_downloads > _DOWNLOADS:
             self.note(f"a download was refused: there are {_DOWNLOADS} already")
             await download.cancel()
             return
+        self._arriving.add(download)
         error, path = "it took too long", None
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_DOWNLOAD_S):
-                error = await download.failure() or ""
-                path = None if error else Path(await download.path())
-        if error:
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_DOWNLOAD_S):
+                    error = await download.failure() or ""
+                    path = None if error else Path(await download.path())
+        finally:
+            self._arriving.discard(download)
+        if path is not None and _size(path) + self._downloaded > DOWNLOADED_BYTES:
+            path.unlink(missing_ok=True)
+            error, path = "too large", None
+        if error and (error == "too large" or self._receives_too_much):
+            error = f"all downloads have more than {DOWNLOADED_BYTES:,} bytes"
+        elif error:
             await download.cancel()
         data = b"" if path is None else await asyncio.to_thread(path.read_bytes)
         digest = hashlib.sha256(data).hexdigest()
         self.downloads.append(Downloaded(name, path, len(data), digest, error))
+
+    @property
+    def _receives_too_much(self) -> bool:
+        return sum(self._received.values()) > DOWNLOADED_BYTES
+
+    @property
+    def _downloaded(self) -> int:
+        return sum(file.size for file in self.downloads)
 
     # --- time ---
 
@@ -319,7 +348,7 @@ class BrowserSession:
         """Return the present view of the current tab."""
         tab = self.tab
         if tab.dialog is not None:
-            return PageView(tab.page.url, blocked="a dialog is open")
+            return PageView(tab.shown_url, blocked="a dialog is open")
         view = await self.reader.read(tab)
         if view.blocked and tab.dialog is None and not tab.crashed:
             await self.check_answers()
@@ -379,12 +408,19 @@ class BrowserSession:
         return [
             {
                 "number": number,
-                "url": tab.url or tab.page.url,
+                "url": tab.url or tab.shown_url,
                 "title": tab.title,
                 "current": tab is self._current,
             }
             for number, tab in enumerate(self.tabs, 1)
         ]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def dialog_json(tab: Tab) -> Mapping[str, Json] | None:

@@ -33,6 +33,8 @@ from agentgym.surfaces.truncation import bounded
 
 _PAGE_CHARS: Final = 60_000
 _UPLOAD_BYTES: Final = 8 * 2**20
+_UPLOADS_BYTES: Final = 256 * 2**20
+"""Bytes of all files that one episode has put into file fields."""
 _REPEATED: Final = 2
 """Episodes of an environment from which on its first page is opened ahead."""
 
@@ -288,7 +290,7 @@ class BrowserSurface:
     async def _read_page(self, driver: Driver) -> Observation:
         text = await driver.session.readable()
         return Observation(
-            bounded(text, most=_PAGE_CHARS), data={"url": driver.session.tab.page.url}
+            bounded(text, most=_PAGE_CHARS), data={"url": driver.session.tab.shown_url}
         )
 
     async def _screenshot(self, driver: Driver, *, marks: bool) -> Observation:
@@ -312,6 +314,8 @@ class BrowserSurface:
                 data = await self._context.sandbox.read_file(file["path"], max_bytes=_UPLOAD_BYTES)
             else:
                 data = driver.session.downloaded(name)
+            if self._ready.deposited + len(data) > _UPLOADS_BYTES:
+                raise GuestFileError(f"all uploads have more than {_UPLOADS_BYTES:,} bytes")
             paths.append(str(self._ready.deposit(f"{number}", name, data)))
         return paths
 
