@@ -246,7 +246,8 @@ class BrowserSession:
 
     def _download_grows(self, event: dict[str, Any]) -> None:
         """End the downloads under way where all of the context have become too large."""
-        self._received[event["guid"]] = event["receivedBytes"]
+        guid = event["guid"]
+        self._received[guid] = max(event["receivedBytes"], self._received.get(guid, 0))
         if self._receives_too_much:
             for download in self._arriving:
                 self._spawn(download.cancel())

@@ -22,6 +22,8 @@ START_S: Final = 10.0
 """Seconds that a program may take until it listens for the first time."""
 _POLL_S: Final = 0.05
 _READ_BYTES: Final = 16_384
+_AT_ONCE: Final = 50
+"""Parts of an answer that are read before others have their turn."""
 _INTERIM: Final = 20
 """Answers before the last one (100, 103) that a program may send."""
 _FORWARDED: Final = b"x-forwarded-proto"
@@ -110,7 +112,7 @@ async def _relay(
         h11.RemoteProtocolError: It is not HTTP.
     """
     parts: list[bytes] = []
-    interim = 0
+    interim = seen = 0
 
     async def send_parts() -> None:
         if parts:
@@ -120,10 +122,12 @@ async def _relay(
 
     while True:
         event = connection.next_event()
-        if event is h11.NEED_DATA:
-            await send_parts()
+        seen += 1
+        if event is h11.NEED_DATA or seen % _AT_ONCE == 0:
             # A program that sends small parts without end must not keep the event loop.
             await asyncio.sleep(0)
+        if event is h11.NEED_DATA:
+            await send_parts()
             connection.receive_data(await reader.read(_READ_BYTES))
         elif isinstance(event, h11.InformationalResponse):
             interim += 1
