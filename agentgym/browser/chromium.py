@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +15,8 @@ from agentgym.errors import ConfigError, MissingExtraError, SurfaceError, Surfac
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
+
+    from agentgym.browser.session import BrowserSession
 
 START_S: Final = 60
 _CLOSE_S: Final = 10
@@ -53,13 +56,17 @@ class Chromium:
         started: `time.monotonic` of its start.
         served: Number of contexts it has had.
         live: Number of contexts it has.
+        sessions: The contexts in use.
+        suspects: How many were in use when it was ended because it hung.
     """
 
     def __init__(self, executable: Executable, *, headed: bool = False) -> None:
         self.executable, self.headed = executable, headed
         self.confinement = Confinement(executable)
         self.started = time.monotonic()
-        self.served = self.live = 0
+        self.served = self.live = self.suspects = 0
+        self.sessions: set[BrowserSession] = set()
+        self._killed = False
         self._browser: Browser | None = None
 
     async def start(self, playwright: Playwright) -> None:
@@ -115,7 +122,14 @@ class Chromium:
     @property
     def alive(self) -> bool:
         """Whether the process runs."""
-        return self._browser is not None and self._browser.is_connected()
+        return not self._killed and self._browser is not None and self._browser.is_connected()
+
+    def take(self, session: BrowserSession) -> None:
+        """Note that an episode uses a context, and with whom it shares the browser."""
+        self.sessions.add(session)
+        if len(self.sessions) > 1:
+            for each in self.sessions:
+                each.is_alone = False
 
     def memory_mb(self) -> float:
         """Return the proportional memory of its processes, in MiB; 0 if it cannot be read."""
@@ -135,6 +149,15 @@ class Chromium:
                 if child not in found:
                     found.append(child)
         return found
+
+    def processor_s(self) -> float:
+        """Return the seconds of a processor that its present processes have used."""
+        return sum(_processor_s(pid) for pid in self.processes())
+
+    def kill(self) -> None:
+        """End the process without asking it, because it hangs."""
+        self._killed, self.suspects = True, len(self.sessions)
+        self.confinement.close()
 
     async def close(self) -> None:
         """End the process. Never raises."""
@@ -161,6 +184,14 @@ def _children(pid: int) -> list[int]:
         with contextlib.suppress(OSError):
             children += [int(child) for child in tasks.read_text().split()]
     return children
+
+
+def _processor_s(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _memory_kb(pid: int) -> int:

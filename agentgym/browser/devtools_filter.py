@@ -18,9 +18,7 @@ def _named(*names: bytes) -> tuple[bytes, ...]:
     return tuple(b'{"method":"%s' % name for name in names)
 
 
-_REPORTS = _named(
-    b'Runtime.consoleAPICalled"', b'Runtime.exceptionThrown"', b'Log.entryAdded"'
-)
+_REPORTS = _named(b'Runtime.consoleAPICalled"', b'Runtime.exceptionThrown"', b'Log.entryAdded"')
 _REQUESTS = _named(b"Network.request", b"Network.response", b"Network.webSocketCreated")
 _UNUSED = _named(
     b"Network.webSocketFrame",
@@ -32,10 +30,13 @@ _HEAD = max(map(len, (*_REPORTS, *_REQUESTS, *_UNUSED)))
 _TAIL = 200
 _MOST_REPORT, _REPORTS_PER_S = 64 * 1024, 100
 _MOST_REQUEST, _REQUESTS_PER_S = 256 * 1024, 4_000
-_MOST_EVENT = 2 * 2**20
+_MOST_EVENT = 256 * 1024 + 1
 _MOST_ANSWER = 64 * 2**20
 _MOST_SESSIONS = 1_000
 _CHUNK = 256 * 1024
+_ATTACHED = _named(b'Target.attachedToTarget"')
+_MOST_TARGET, _TARGETS_PER_S = 32 * 1024, 30
+_PAGE = b'"type":"page"'
 _NUMBER = re.compile(rb'\{"id":(\d+)')
 _SESSION = re.compile(rb'"sessionId":"(\w+)"\}\0$')
 
@@ -83,6 +84,9 @@ class MessageFilter:
             allowed = _REPORTS_PER_S
         elif most == _MOST_REQUEST:
             allowed = _REQUESTS_PER_S
+        elif most == _MOST_TARGET and _PAGE not in message:
+            # A worker that the driver does not know waits for it for ever.
+            allowed = _TARGETS_PER_S
         else:
             return False
         page = message[message.rfind(b'"sessionId"') :][:80]
@@ -102,6 +106,8 @@ def _most(begun: bytes | bytearray) -> int:
         return _MOST_ANSWER
     if begun.startswith(_REPORTS):
         return _MOST_REPORT
+    if begun.startswith(_ATTACHED):
+        return _MOST_TARGET
     if begun.startswith(_UNUSED):
         return 1
     return _MOST_REQUEST if begun.startswith(_REQUESTS) else _MOST_EVENT

@@ -15,13 +15,15 @@ from agentgym.browser.reader import Reader
 from agentgym.browser.requests import RequestLog
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.view import PageView
-from agentgym.errors import GuestFileError, SurfaceLostError
+from agentgym.errors import GuestFileError, SurfaceEndedError, SurfaceLostError
 from agentgym.gui.references import References
 from agentgym.gui.tree import Budget
 from agentgym.records import Json
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, ConsoleMessage, Dialog, Download, Page
+
+    from agentgym.browser.chromium import Chromium
 
 LOAD_S: Final = 10.0
 """Seconds that a page may take to load; the action then says that it has not."""
@@ -39,6 +41,8 @@ _MESSAGE_CHARS: Final = 300
 _POLL_S: Final = 0.005
 _OPENING_S: Final = 1.0
 _BROWSER_S: Final = 10.0
+_BUSY: Final = 0.5
+"""Processors that a browser must have used in that time for its pages to be to blame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class BrowserSession:
         context: Playwright's context.
         log: Its requests.
         budget: Bounds of its trees.
+        chromium: The browser.
 
     Attributes:
         tabs: Its open tabs, in the order of their opening.
@@ -80,11 +85,16 @@ class BrowserSession:
         downloads: Files that were downloaded.
         console: Errors that pages reported since the last action.
         references: References of elements.
+        is_alone: Whether no other episode has used the browser while this one did.
+        blamed: Why its pages are to blame for the end of the browser; empty if they are not.
         reader: Reads its tabs.
     """
 
-    def __init__(self, context: BrowserContext, log: RequestLog, budget: Budget) -> None:
-        self.context, self.log = context, log
+    def __init__(
+        self, context: BrowserContext, log: RequestLog, budget: Budget, chromium: Chromium
+    ) -> None:
+        self.context, self.log, self._chromium = context, log, chromium
+        self.blamed, self.is_alone = "", True
         self.references = References()
         self.tabs: list[Tab] = []
         self.downloads: list[Downloaded] = []
@@ -106,6 +116,7 @@ class BrowserSession:
         """The tab that actions concern.
 
         Raises:
+            SurfaceEndedError: Its pages have kept the browser from answering.
             SurfaceError: The browser has ended.
         """
         self.check_alive()
@@ -114,9 +125,10 @@ class BrowserSession:
         return self._current
 
     def check_alive(self) -> None:
-        """Raise SurfaceError if the browser has ended."""
-        browser = self.context.browser
-        if browser is None or not browser.is_connected():
+        """Raise SurfaceError if the browser has ended, or its pages are to blame for that."""
+        if self.blamed:
+            raise SurfaceEndedError(self.blamed)
+        if not self._chromium.alive:
             raise SurfaceLostError("the browser has ended during the episode")
 
     # --- tabs ---
@@ -360,17 +372,34 @@ class BrowserSession:
     async def check_answers(self) -> None:
         """Check that the browser itself answers, whether or not a page does.
 
+        One that is too busy to answer hangs for ever, so it is ended. An episode that had it for
+        itself is to blame. Those that shared it are played again, and are then alone.
+
         Raises:
-            SurfaceError: It does not, so that the episode cannot go on.
+            SurfaceEndedError: Its own pages keep the browser from answering.
+            SurfaceLostError: It does not, so that the episode cannot go on.
         """
+        before_s, began = self._chromium.processor_s(), time.monotonic()
+        if await self._answers(_BROWSER_S):
+            return
+        took_s = time.monotonic() - began
+        if self._chromium.processor_s() - before_s > _BUSY * took_s:
+            if self.is_alone:
+                self.blamed = f"its pages kept the browser from answering for {took_s:.0f} s"
+            self._chromium.kill()
+        self.check_alive()
+        raise SurfaceLostError("the browser does not answer")
+
+    async def _answers(self, within_s: float) -> bool:
         from playwright.async_api import Error
 
         try:
-            async with asyncio.timeout(_BROWSER_S):
+            async with asyncio.timeout(within_s):
                 await self.context.cookies("http://localhost/")
-        except (TimeoutError, Error) as error:
+        except (TimeoutError, Error):
             self.check_alive()
-            raise SurfaceLostError(f"the browser does not answer: {str(error)[:200]}") from None
+            return False
+        return True
 
     async def readable(self) -> str:
         """Return the readable text of the current page, its frames included."""
