@@ -156,7 +156,7 @@ class Driver:
                 document = await _document(tab)
             may_tell = document in self._prepared
         else:
-            may_tell = _origin(tab.page.url) == _origin(self._base)
+            may_tell = _host(tab.page.url) == _host(self._base)
         if may_tell and self.values.wanted and tab.dialog is None:
             await self.values.read(tab)
         return failure
@@ -210,9 +210,11 @@ async def _document(tab: Tab) -> str:
         return ""
 
 
-def _origin(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.netloc
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _mutations(session: BrowserSession) -> int:
