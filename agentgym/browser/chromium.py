@@ -7,7 +7,7 @@ import contextlib
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agentgym.browser.confinement import Confinement
 from agentgym.browser.executable import INSTALL, Executable, can_confine
@@ -15,8 +15,6 @@ from agentgym.errors import ConfigError, MissingExtraError, SurfaceError, Surfac
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
-
-    from agentgym.browser.session import BrowserSession
 
 START_S: Final = 60
 _CLOSE_S: Final = 10
@@ -48,6 +46,16 @@ async def start_playwright() -> Playwright:
     return await async_playwright().start()
 
 
+class Context(Protocol):
+    """What a browser knows of a context in use.
+
+    Attributes:
+        is_alone: Whether no other episode has used the browser while this one did.
+    """
+
+    is_alone: bool
+
+
 class Chromium:
     """A Chromium in namespaces of its own; `start` it once.
 
@@ -65,7 +73,7 @@ class Chromium:
         self.confinement = Confinement(executable)
         self.started = time.monotonic()
         self.served = self.live = self.suspects = 0
-        self.sessions: set[BrowserSession] = set()
+        self.sessions: set[Context] = set()
         self._killed = False
         self._browser: Browser | None = None
 
@@ -124,7 +132,7 @@ class Chromium:
         """Whether the process runs."""
         return not self._killed and self._browser is not None and self._browser.is_connected()
 
-    def take(self, session: BrowserSession) -> None:
+    def take(self, session: Context) -> None:
         """Note that an episode uses a context, and with whom it shares the browser."""
         self.sessions.add(session)
         if len(self.sessions) > 1:
