@@ -47,7 +47,7 @@ async def start_playwright() -> Playwright:
 
 
 class Context(Protocol):
-    """What a browser knows of a context in use.
+    """A context in use, as its browser knows it.
 
     Attributes:
         is_alone: Whether no other episode has used the browser while this one did.

@@ -16,6 +16,7 @@ from agentgym.browser.session import BrowserSession, dialog_json
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
+from agentgym.errors import SurfaceLostError
 from agentgym.gui.refusal import Refusal
 from agentgym.records import Json
 
@@ -75,7 +76,7 @@ class Driver:
         self._actions = Actions(session, base)
         self._base = base
         self._init = init
-        self._prepared: set[str] = set()
+        self._documents: set[str] = set()
         self._last: BrowserState | None = None
 
     async def begin(self, *, opened: bool = False) -> BrowserState:
@@ -83,6 +84,10 @@ class Driver:
 
         Args:
             opened: Whether the tab shows that page already.
+
+        Raises:
+            SurfaceLostError: The expression that prepares it did not run, so that the episode has
+                not begun: on a busy machine a page may take too long.
         """
         error = ""
         if self._base and not opened:
@@ -90,7 +95,10 @@ class Driver:
                 await self._actions.execute("goto", {"url": self._base})
             except Refusal as refusal:
                 error = str(refusal)
-        late = await self.prepare(self.session.tab)
+        failure = await self._prepared(self.session.tab)
+        if self._init and (error or failure):
+            raise SurfaceLostError(f"the first page was not prepared: {error or failure}")
+        late = await self.session.settle()
         late = await self._read_values() or late
         self._last = await self.look(error=error or late)
         return self._last
@@ -132,11 +140,18 @@ class Driver:
         Returns:
             Why it failed, or what was still going on at its end; empty if nothing was.
         """
-        failure = ""
-        if self._init and await self.session.loaded(tab) == self._base:
-            failure = await evaluate(tab, self._init)
-            self._prepared |= {await _document(tab)} - {""}
+        failure = await self._prepared(tab)
         return await self.session.settle() or failure
+
+    async def _prepared(self, tab: Tab) -> str:
+        if not self._init:
+            return ""
+        url = await self.session.loaded(tab)
+        if url != self._base:
+            return f"init: the tab shows {url[:200]}" if url else "init: the page did not load"
+        failure = await evaluate(tab, self._init)
+        self._documents |= {await _document(tab)} - {""}
+        return failure
 
     async def _read_values(self) -> str:
         """Read the values, if the current page is one that may tell them.
@@ -151,10 +166,10 @@ class Driver:
             return ""
         if self._init:
             document = await _document(tab)
-            if document and document not in self._prepared and tab.page.url == self._base:
+            if document and document not in self._documents and tab.page.url == self._base:
                 failure = await self.prepare(tab)
                 document = await _document(tab)
-            may_tell = document in self._prepared
+            may_tell = document in self._documents
         else:
             may_tell = _host(tab.page.url) == _host(self._base)
         if may_tell and self.values.wanted and tab.dialog is None:
