@@ -1,4 +1,4 @@
-"""The share of a node that a worker asks for."""
+"""The cluster that a run asks for, and the share of a node that each worker asks for."""
 
 from __future__ import annotations
 
@@ -23,6 +23,21 @@ class Place:
     gpus: float = 0.0
     memory_mb: int = 0
     resources: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """A cluster, and its workers.
+
+    Attributes:
+        address: Address of a Ray cluster; see `agentgym.cluster.ray_workers.connected`.
+        workers: Number of workers.
+        place: What each worker asks for.
+    """
+
+    address: str
+    workers: int
+    place: Place = Place()
 
 
 def read_resources(texts: tuple[str, ...]) -> dict[str, float]:

@@ -40,6 +40,7 @@ _SEARCH_PATH: Final = "AGENTGYM_PATH"
 
 J = TypeVar("J")
 R = TypeVar("R")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,22 @@ async def connected(address: str) -> AsyncIterator[None]:
         yield
     finally:
         await asyncio.to_thread(ray.shutdown)
+
+
+@dataclass(frozen=True, slots=True)
+class RayShared(Generic[V]):
+    """A value in the object store of a cluster; `share` makes it."""
+
+    reference: Any
+
+    async def read(self) -> V:
+        """Return the value."""
+        return cast(V, await self.reference)
+
+
+def share(value: V) -> RayShared[V]:
+    """Put a value into the object store of the cluster; it stays while a job refers to it."""
+    return RayShared(ray.put(value))
 
 
 async def start_worker(role: Role, place: Place, jobs: int) -> Worker[Any, Any]:
