@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar, cast
 
-from agentgym.cluster.place import Place
+from agentgym.cluster.place import Place, Role
 from agentgym.cluster.workers import Worker, WorkerLostError
 from agentgym.errors import ConfigError
 from agentgym.installation import missing_extra
@@ -41,21 +41,6 @@ _SEARCH_PATH: Final = "AGENTGYM_PATH"
 J = TypeVar("J")
 R = TypeVar("R")
 V = TypeVar("V")
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """The work of a worker: a class that its process imports and makes.
-
-    Attributes:
-        module: Module of the class of its work, which is imported on its node.
-        name: Name of the class: it has ``open()``, ``do(job)`` and ``close()``, all coroutines.
-        arguments: The arguments of the class.
-    """
-
-    module: str
-    name: str
-    arguments: tuple[Any, ...] = ()
 
 
 @asynccontextmanager

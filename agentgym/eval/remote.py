@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from agentgym import plugins
 from agentgym.agents import registry
-from agentgym.cluster.place import ClusterOptions
+from agentgym.cluster.place import ClusterOptions, Role
 from agentgym.cluster.workers import WorkerLostError, Workers, WorkerStatistics
 from agentgym.env.outcome import failed
 from agentgym.env.recording import record_end
@@ -100,7 +100,7 @@ async def evaluate_on_cluster(
         ConfigError: There is no such cluster.
         RecordError: An episode cannot be recorded.
     """
-    from agentgym.cluster.ray_workers import Role, connected, start_worker
+    from agentgym.cluster.ray_workers import connected, start_worker
 
     each = math.ceil(settings.jobs / options.workers)
     role = Role(__name__, EpisodeWork.__name__, (dict(store.settings), each))

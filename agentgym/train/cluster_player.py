@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from torch import nn
 
-from agentgym.cluster.place import ClusterOptions
+from agentgym.cluster.place import ClusterOptions, Role
 from agentgym.cluster.shared import Shared
 from agentgym.cluster.workers import WorkerLostError, Workers
 from agentgym.env.outcome import failed
@@ -134,6 +134,19 @@ class ClusterPlayer:
         await store.threads.finish(record)
 
 
+def rollout_role(config: TrainConfig, jobs: int, store: RunStore | None) -> Role:
+    """Return the role of a worker that plays rollouts.
+
+    Args:
+        config: The configuration of the run.
+        jobs: Largest number of episodes of the worker at a time.
+        store: The record of what is learnt from, None: nothing is recorded.
+    """
+    settings = None if store is None else dict(store.settings)
+    arguments = (config.model_dump_json(), jobs, settings)
+    return Role(RolloutWork.__module__, RolloutWork.__name__, arguments)
+
+
 @asynccontextmanager
 async def open_cluster_player(
     config: TrainConfig,
@@ -155,12 +168,10 @@ async def open_cluster_player(
         ConfigError: There is no such cluster.
         MissingExtraError: Ray is not installed.
     """
-    from agentgym.cluster.ray_workers import Role, connected, share, start_worker
+    from agentgym.cluster.ray_workers import connected, share, start_worker
 
     each = math.ceil(config.rollouts.jobs / options.workers)
-    settings = None if store is None else dict(store.settings)
-    arguments = (config.model_dump_json(), each, settings)
-    role = Role(RolloutWork.__module__, RolloutWork.__name__, arguments)
+    role = rollout_role(config, each, store)
     async with connected(options.address):
         workers = Workers[Attempt, PlayedAttempt](
             lambda: start_worker(role, options.place, each), workers=options.workers, jobs=each
