@@ -24,6 +24,7 @@ def ray_head() -> Iterator[Any]:
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "disabled")  # Only `ray.init` makes a token.
         cluster = cluster_utils.Cluster(
             initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
         )

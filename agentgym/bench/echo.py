@@ -34,7 +34,6 @@ from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.config import SessionConfig
 from agentgym.session.listening import address_of, listen, serve, spare_collections
-from agentgym.session.loop import run_serving
 from agentgym.session.server import SessionServer
 from agentgym.session.step_writer import RECORD_AFTER_S
 
@@ -113,4 +112,4 @@ async def _serve() -> None:
 
 if __name__ == "__main__":
     spare_collections()
-    run_serving(_serve())
+    asyncio.run(_serve())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -64,7 +65,6 @@ def serve_tasks(
     from agentgym.eval.serving import open_run
     from agentgym.eval.serving_environments import EnvironmentServing, serve_environments
     from agentgym.session.listening import listen, spare_collections
-    from agentgym.session.loop import run_serving
 
     say, certificate = printer(), _certificate(access)
     accounts = _accounts(access, quota, say)
@@ -75,7 +75,7 @@ def serve_tasks(
         say(f"recording into {store.folder}; afterwards: agentgym report {store.folder}")
         serving = EnvironmentServing(listening, accounts, terms, bounds, certificate)
         spare_collections()
-        run_serving(serve_environments(store, serving, say))
+        asyncio.run(serve_environments(store, serving, say))
 
 
 def _accounts(access: Access, quota: Quota, say: Tell) -> Accounts:

@@ -12,7 +12,6 @@ from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.config import SessionConfig
 from agentgym.session.listening import address_of, listen, serve
-from agentgym.session.loop import run_serving
 from agentgym.session.server import SessionServer
 
 TASK = "counter/count-v1"
@@ -42,7 +41,7 @@ class LiveServer:
         self.port = self._listening.getsockname()[1]
         self.url = address_of(self._listening, tls=False)
         self._started = threading.Event()
-        self._thread = threading.Thread(target=run_serving, args=[self._serve()], daemon=True)
+        self._thread = threading.Thread(target=asyncio.run, args=[self._serve()], daemon=True)
         self._thread.start()
         assert self._started.wait(20)
 
