@@ -367,11 +367,11 @@ def _is_like(one: Action, other: Action, likeness: float) -> bool:
         return True
     if likeness == 1 or one.tool != other.tool:
         return False
-    texts = [json.dumps(dict(each.arguments), sort_keys=True) for each in (one, other)]
+    mine, theirs = (json.dumps(dict(each.arguments), sort_keys=True) for each in (one, other))
     # The time of the comparison grows with the product of the lengths.
-    if max(map(len, texts)) > _LONGEST_COMPARED:
+    if max(len(mine), len(theirs)) > _LONGEST_COMPARED:
         return False
-    return SequenceMatcher(None, *texts, autojunk=False).ratio() >= likeness
+    return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= likeness
 
 
 def surprise(decision: Decision) -> float:

@@ -36,7 +36,7 @@ def test_the_estimators_of_the_divergence_reach_the_figures_of_their_post():
     assert len(rows) == len(example.THEIRS)
     for mean, estimator, bias, their_bias, deviation, their_deviation in rows:
         assert example.THEIRS[float(mean), estimator] == (their_bias, their_deviation)
-        ours = example.measure(float(mean), estimator, 200_000)
+        ours = example.measure(float(mean), example.Estimator(estimator), 200_000)
         noise = 4 * ours[1] / 200_000**0.5
         assert ours[0] == pytest.approx(float(bias), abs=noise + 0.001)
         assert float(bias) == pytest.approx(float(their_bias), abs=0.03)
