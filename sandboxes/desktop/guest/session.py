@@ -14,9 +14,9 @@ FRAME_BUFFER = f"{FOLDER}/Xvfb_screen0"
 _USER = "user"
 _DISPLAY = "/tmp/.X11-unix/X0"
 _APPLICATIONS = "/home/user/.config/desktop/session"
-_WINDOW_S = 25.0
+_WINDOW_S = 45.0
 _POLL_S = 0.02
-_START_S = 20.0
+_START_S = 60.0
 
 
 class Session:
