@@ -3,7 +3,6 @@
 import datetime
 import os
 
-
 _DOCUMENTS = ("document", "tables", "changes")
 _CHANGES = ("ins", "del", "moveFrom", "moveTo", "rPrChange", "pPrChange")
 _MOST_CONTENTS = 200_000

@@ -1,6 +1,6 @@
 """Documents and sessions for the setups of desktop tasks; equal arguments give equal bytes.
 
-A setup calls these in the guest: ``PYTHONPATH=$AGENTGYM_SHARED python3 -B $AGENTGYM_SETUP/make.py``.
+A setup calls these in the guest, where this folder is ``$AGENTGYM_SHARED``.
 """
 
 import datetime

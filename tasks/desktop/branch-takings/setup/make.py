@@ -1,6 +1,5 @@
 """The sheet of a month's takings, and what three branches have sent for it."""
 
-import csv
 import random
 
 from documents import HOME, finish, gold, new_workbook, parameters, save_workbook, table, title
@@ -13,12 +12,21 @@ book = new_workbook("Takings", "Targets")
 sheet = book["Takings"]
 title(sheet, f"Takings {month} 2026", "Net of refunds, in EUR. One line for each branch.")
 columns = ("Branch", "Week 1", "Week 2", "Week 3", "Week 4", "Month")
-rows = [[name, None, None, None, None, f"=SUM(B{5 + n}:E{5 + n})"] for n, name in enumerate(BRANCHES)]
+rows = [
+    [name, None, None, None, None, f"=SUM(B{5 + n}:E{5 + n})"] for n, name in enumerate(BRANCHES)
+]
 rows.append(["All branches", *(f"=SUM({letter}5:{letter}7)" for letter in "BCDEF")])
 table(sheet, 4, columns, rows, (None, *["#,##0.00"] * 5), (24, 13, 13, 13, 13, 14))
 goals = book["Targets"]
 title(goals, "Targets 2026")
-table(goals, 3, ("Branch", "Month"), [[name, 21_000 + 1_500 * n] for n, name in enumerate(BRANCHES)], (None, "#,##0"), (24, 13))
+table(
+    goals,
+    3,
+    ("Branch", "Month"),
+    [[name, 21_000 + 1_500 * n] for n, name in enumerate(BRANCHES)],
+    (None, "#,##0"),
+    (24, 13),
+)
 save_workbook(book, HOME / f"takings-{month}.xlsx")
 
 net = []

@@ -1,19 +1,30 @@
 """Minutes whose headings are only bold text, with a misspelt name in many places."""
 
-from docx.shared import Pt
 from documents import HOME, finish, new_document, save_document
+from docx.shared import Pt
 
 MINUTES = (
     (0, "Minutes of the works council"),
     (None, "Berlin, 14 January 2026. Present: Bo Lind, Gita Nguyen, Miriam Adler, Tomas Breyer."),
     (1, "Office move"),
-    (None, "Fairleed Software moves to Harbour Street in May. The plans hang in the kitchen until Friday."),
+    (
+        None,
+        "Fairleed Software moves to Harbour Street in May. "
+        "The plans hang in the kitchen until Friday.",
+    ),
     (2, "Desks"),
-    (None, "Every team gets a room of its own. Tomas asks for height-adjustable desks in all of them."),
+    (
+        None,
+        "Every team gets a room of its own. Tomas asks for height-adjustable desks in all of them.",
+    ),
     (2, "Bicycles"),
     (None, "The yard has room for forty bicycles; the landlord puts up the stands."),
     (1, "Working hours"),
-    (None, "The core hours stay as they are. Gita reports that Fairleed loses two people a year over them."),
+    (
+        None,
+        "The core hours stay as they are. "
+        "Gita reports that Fairleed loses two people a year over them.",
+    ),
     (2, "Home office"),
     (None, "Three days a week are possible from March on, after a word with the team."),
     (2, "Overtime"),

@@ -6,7 +6,12 @@ from documents import HOME, finish, gold, grid, new_document, parameters, save_d
 
 given = parameters()
 draw = random.Random(given["seed"])
-ITEMS = (("Desk, 160 x 80 cm", 12), ("Office chair", 14), ("Cupboard, lockable", 6), ("Desk lamp", 12))
+ITEMS = (
+    ("Desk, 160 x 80 cm", 12),
+    ("Office chair", 14),
+    ("Cupboard, lockable", 6),
+    ("Desk lamp", 12),
+)
 rows = []
 for name, pieces in ITEMS:
     price = draw.randrange(40, 420)
@@ -24,7 +29,9 @@ gold("table.json", right)
 document = new_document()
 document.add_heading("Offer 2026-041", 1)
 document.add_paragraph("for Fairlead Software, Harbour Street 12, Berlin")
-document.add_paragraph("We offer the furniture of the second floor as follows, without value added tax.")
+document.add_paragraph(
+    "We offer the furniture of the second floor as follows, without value added tax."
+)
 grid(document, [right[0], *shown], (7, 2.5, 3, 3.5))
 document.add_paragraph("")
 document.add_paragraph("Total: [total] EUR")

@@ -6,7 +6,10 @@ from documents import HOME, finish, new_document, save_document
 
 BEFORE = (
     ("Heading 1", "Scope"),
-    ("", "We set up forty desks on two floors of Harbour Street 12 and take the old furniture away."),
+    (
+        "",
+        "We set up forty desks on two floors of Harbour Street 12 and take the old furniture away.",
+    ),
     ("Heading 1", "Prices"),
     ("", "Setting up a desk costs 38.00 EUR, a cupboard 52.00 EUR."),
     ("", "Taking away old furniture costs 240.00 EUR for each lorry."),

@@ -2,7 +2,18 @@
 
 import random
 
-from documents import HOME, finish, gold, new_document, new_workbook, parameters, save_document, save_workbook, table, title
+from documents import (
+    HOME,
+    finish,
+    gold,
+    new_document,
+    new_workbook,
+    parameters,
+    save_document,
+    save_workbook,
+    table,
+    title,
+)
 
 CUSTOMERS = (
     ("Bellamy Garden Ltd", "Ms Ruth Bellamy", "14 Orchard Road", "Leeds LS6 2AB"),
@@ -15,7 +26,12 @@ CUSTOMERS = (
 given = parameters()
 draw = random.Random(given["seed"])
 rows = [
-    [*customer, f"F-{draw.randrange(2100, 2900)}", f"2026-0{draw.randrange(1, 3)}-{draw.randrange(10, 28)}", draw.randrange(9_000, 260_000) / 100]
+    [
+        *customer,
+        f"F-{draw.randrange(2100, 2900)}",
+        f"2026-0{draw.randrange(1, 3)}-{draw.randrange(10, 28)}",
+        draw.randrange(9_000, 260_000) / 100,
+    ]
     for customer in CUSTOMERS
 ]
 book = new_workbook("Open")
@@ -35,7 +51,8 @@ TEXT = (
     "Reminder: invoice [Invoice]",
     "Dear [Contact],",
     "we have not yet received your payment of invoice [Invoice], which was due on [Due].",
-    "Please transfer the open amount of [Amount] EUR by 30 March 2026 and name the number [Invoice].",
+    "Please transfer the open amount of [Amount] EUR by 30 March 2026 "
+    "and name the number [Invoice].",
     "If your payment has crossed with this letter, please ignore it.",
     "Kind regards",
     "Miriam Adler, accounts",
@@ -45,10 +62,23 @@ for number, text in enumerate(TEXT):
     paragraph = document.add_paragraph()
     paragraph.add_run(text).bold = number == 6
 save_document(document, HOME / "Documents" / "reminder-template.docx")
-company, contact, street, town, invoice, due, amount = rows[[row[0] for row in rows].index(given["company"])]
-filled = {"Company": company, "Contact": contact, "Street": street, "Town": town, "Invoice": invoice, "Due": due, "Amount": f"{amount:,.2f}"}
+company, contact, street, town, invoice, due, amount = rows[
+    [row[0] for row in rows].index(given["company"])
+]
+filled = {
+    "Company": company,
+    "Contact": contact,
+    "Street": street,
+    "Town": town,
+    "Invoice": invoice,
+    "Due": due,
+    "Amount": f"{amount:,.2f}",
+}
 letter = list(TEXT)
 for name, value in filled.items():
     letter = [text.replace(f"[{name}]", value) for text in letter]
 gold("letter.json", letter)
-finish("libreoffice --calc /home/user/Documents/open-invoices.xlsx", "libreoffice --writer /home/user/Documents/reminder-template.docx")
+finish(
+    "libreoffice --calc /home/user/Documents/open-invoices.xlsx",
+    "libreoffice --writer /home/user/Documents/reminder-template.docx",
+)

@@ -43,6 +43,16 @@ book = new_workbook("Invoices")
 sheet = book["Invoices"]
 title(sheet, f"Invoices of {supplier}", "First quarter 2026, entered by hand")
 rows = [[n, d, a, None] for n, d, a in ours]
-table(sheet, 4, ("Invoice", "Date", "Amount", "Remark"), rows, (None, "yyyy-mm-dd", "#,##0.00"), (16, 14, 14, 22))
+table(
+    sheet,
+    4,
+    ("Invoice", "Date", "Amount", "Remark"),
+    rows,
+    (None, "yyyy-mm-dd", "#,##0.00"),
+    (16, 14, 14, 22),
+)
 save_workbook(book, HOME / "Documents" / "invoices.xlsx")
-finish("atril /home/user/Documents/statement.pdf", "libreoffice --calc /home/user/Documents/invoices.xlsx")
+finish(
+    "atril /home/user/Documents/statement.pdf",
+    "libreoffice --calc /home/user/Documents/invoices.xlsx",
+)
