@@ -185,15 +185,11 @@ class Task:
 
     @property
     def shared_setup(self) -> Path | None:
-        """Folder ``envs/<env>/setup``, which the setups of an environment's tasks share, if any.
-
-        Raises:
-            NotFoundError: There is no such environment.
-        """
-        if self.setup is None:
+        """Folder ``envs/<env>/setup``, which the setups of an environment's tasks share, if any."""
+        env = catalogue.folders("envs").get(self.manifest.env)
+        if self.setup is None or env is None or not (env / "setup").is_dir():
             return None
-        folder = catalogue.find("envs", self.manifest.env) / "setup"
-        return folder if folder.is_dir() else None
+        return env / "setup"
 
     @property
     def services_setup(self) -> Path | None:
@@ -223,7 +219,6 @@ class Instance:
 
         Raises:
             TaskError: A setup folder holds something other than files, folders and links.
-            NotFoundError: The environment does not exist.
         """
         content: dict[str, Json] = {
             "format": _FINGERPRINT,

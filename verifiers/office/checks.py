@@ -222,7 +222,9 @@ def charts(
     return result(True, f"{path}: {sheet}: {len(seen)} charts as expected")
 
 
-def paragraphs(evidence: Evidence, path: str, paragraphs: Sequence[Any]) -> CheckResult:
+def paragraphs(
+    evidence: Evidence, path: str, paragraphs: Sequence[Any] = (), gold: str = ""
+) -> CheckResult:
     """A document consists of exactly these paragraphs, in this order, those of tables included.
 
     Channel: state. Empty paragraphs do not count, nor do spaces at the ends. Headers, footers,
@@ -236,7 +238,11 @@ def paragraphs(evidence: Evidence, path: str, paragraphs: Sequence[Any]) -> Chec
         evidence: Evidence of the episode.
         path: The document.
         paragraphs: Of each its text, or [style, text]; the style's case does not count.
+        gold: Name of the gold file that holds them as JSON, in their place.
     """
+    if bool(gold) == bool(paragraphs):
+        raise VerifierError("paragraphs: expected either paragraphs or gold")
+    paragraphs = json.loads(evidence.gold(gold)) if gold else paragraphs
     for one in paragraphs:
         if not isinstance(one, str) and (len(one) != 2 or not all(isinstance(x, str) for x in one)):
             raise VerifierError(f"paragraphs: expected text or [style, text], got {one!r}")

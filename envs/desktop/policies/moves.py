@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from agentgym.records import Action
@@ -84,3 +84,21 @@ def switch_to(view: View, pattern: str) -> Moves:
         yield view.act("key_up", key="Alt")
     if not re.search(pattern, focused_title(view)):
         raise LookupError(f"no window {pattern}; windows: {titles(view)}")
+
+
+def copy_all(view: View, pattern: str) -> Generator[Action, None, str]:
+    """Return all text of what has the focus, once it holds a pattern.
+
+    Raises:
+        LookupError: It does not come to hold it.
+    """
+    text = ""
+    for _ in range(_PATIENCE):
+        yield view.act("press", keys="Control+A Control+C")
+        yield view.act("read_clipboard")
+        text = view.observation.text
+        # The clipboard is read without a look at the screen.
+        yield view.act("wait", seconds=0)
+        if re.search(pattern, text):
+            return text
+    raise LookupError(f"{pattern} is not in the text, but {text[:200]!r}")

@@ -36,8 +36,8 @@ rows = [
 ]
 book = new_workbook("Open")
 sheet = book["Open"]
-title(sheet, "Open invoices", "As of 16 March 2026")
-header = ("Company", "Contact", "Street", "Town", "Invoice", "Due", "Amount EUR")
+title(sheet, "Open invoices", "As of 16 March 2026, in EUR")
+header = ("Company", "Contact", "Street", "Town", "Invoice", "Due", "Amount")
 table(sheet, 4, header, rows, (*[None] * 6, "#,##0.00"), (24, 20, 20, 20, 10, 12, 13))
 save_workbook(book, HOME / "Documents" / "open-invoices.xlsx")
 

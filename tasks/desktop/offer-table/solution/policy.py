@@ -1,5 +1,0 @@
-"""Stub."""
-
-
-def solve(view):
-    yield view.act("wait", seconds=1)
