@@ -147,9 +147,7 @@ def style(
     return result(True, f"{path}: {sheet}!{at}: style as expected")
 
 
-def rest_kept(
-    evidence: Evidence, path: str, but: Mapping[str, Sequence[str]], of: str = ""
-) -> CheckResult:
+def rest_kept(evidence: Evidence, path: str, but: Mapping[str, Sequence[str]]) -> CheckResult:
     """A workbook has the sheets of the start, and their cells hold what they held, but for ranges.
 
     Channel: state. Formulas are compared as they are written, other cells by value; styles do not
@@ -163,7 +161,6 @@ def rest_kept(
         evidence: Evidence of the episode.
         path: The workbook.
         but: By the name of a sheet, the ranges that may hold anything.
-        of: The workbook that it is compared with, at the start; `path` itself if empty.
     """
     for name, ranges in but.items():
         if isinstance(ranges, str):
@@ -171,8 +168,8 @@ def rest_kept(
         for one in ranges:
             _extent(one)
     before, after = (
-        _ask_about(tree.read(name, max_bytes=_OFFICE_BYTES), name, "openpyxl", what="contents")
-        for tree, name in ((evidence.before, of or path), (evidence.after, path))
+        _ask_about(tree.read(path, max_bytes=_OFFICE_BYTES), path, "openpyxl", what="contents")
+        for tree in (evidence.before, evidence.after)
     )
     if [n for n in after if n in before or n not in but] != [n for n in before if n in after]:
         return result(False, f"{path}: sheets {list(after)[:8]}, at the start {list(before)[:8]}")
