@@ -130,7 +130,7 @@ def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
     root = order["root"]
     code = pytest.main(
         [
-            *("-q", "--color=no", "--tb=short", "--runxfail", "--continue-on-collection-errors"),
+            *("-q", "--color=no", "--tb=line", "--runxfail", "--continue-on-collection-errors"),
             *("-p", "no:cacheprovider", "-o", "addopts=", "-o", "junit_family=xunit1"),
             *("-c", config, "--rootdir", root, "--confcutdir", root, f"--junitxml={junit}"),
             *("-o", "pythonpath=" + " ".join(f"'{path}'" for path in order["python_path"])),
