@@ -16,6 +16,7 @@ from agentgym.browser.session import BrowserSession, dialog_json
 from agentgym.browser.tab import Tab
 from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
+from agentgym.errors import SurfaceLostError
 from agentgym.gui.refusal import Refusal
 from agentgym.records import Json
 
@@ -82,6 +83,10 @@ class Driver:
 
         Args:
             opened: Whether the tab shows that page already.
+
+        Raises:
+            SurfaceLostError: The expression that prepares it did not run, so that the episode has
+                not begun: on a busy machine a page may take too long.
         """
         error = ""
         if self._base and not opened:
@@ -89,7 +94,10 @@ class Driver:
                 await self._actions.execute("goto", {"url": self._base})
             except Refusal as refusal:
                 error = str(refusal)
-        late = await self.prepare(self.session.tab)
+        failure = await self._prepared(self.session.tab)
+        if self._init and (error or failure):
+            raise SurfaceLostError(f"the first page was not prepared: {error or failure}")
+        late = await self.session.settle()
         await self.values.read(self.session)
         self._last = await self.look(error=error or late)
         return self._last
@@ -131,10 +139,16 @@ class Driver:
         Returns:
             Why it failed, or what was still going on at its end; empty if nothing was.
         """
-        failure = ""
-        if self._init and await self.session.loaded(tab) == self._base:
-            failure = await evaluate(tab, self._init)
+        failure = await self._prepared(tab)
         return await self.session.settle() or failure
+
+    async def _prepared(self, tab: Tab) -> str:
+        if not self._init:
+            return ""
+        url = await self.session.loaded(tab)
+        if url != self._base:
+            return f"init: the tab shows {url[:200]}" if url else "init: the page did not load"
+        return await evaluate(tab, self._init)
 
     async def remember(self) -> None:
         """Take the present view, without a picture, as what the next action is compared with."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LOAD_S: Final = 10.0
 """Seconds that a page may take to load; the action then says that it has not."""
+FIRST_S: Final = 30.0
+"""Seconds that the first page of an episode may take."""
 QUIET_S: Final = 2.0
 """Seconds that a page may go on changing after an action."""
 TABS: Final = 10
@@ -294,8 +296,11 @@ class BrowserSession:
             await asyncio.sleep(_POLL_S)
 
     async def loaded(self, tab: Tab) -> str:
-        """Wait until a page has loaded, whatever it does then; return its address, or nothing."""
-        until = time.monotonic() + LOAD_S
+        """Wait until a first page has loaded, whatever it does then; return its address or nothing.
+
+        It may take longer than a page that an agent opens: no step of an episode waits for it.
+        """
+        until = time.monotonic() + FIRST_S
         while time.monotonic() < until and tab.dialog is None and not tab.crashed:
             try:
                 state = await tab.call("quiet")

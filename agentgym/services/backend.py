@@ -27,6 +27,7 @@ START: Final = "2026-03-02T09:00:00Z"
 """Default time of the clock, ISO 8601 in UTC."""
 
 _TEMPLATES: Final = 16
+_PICTURE_BYTES: Final = 64 * 2**20
 
 
 class ServiceSet:
@@ -153,6 +154,17 @@ class Backend:
     def picture(self, name: str) -> Image | None:
         """Return the image of a name; None if no image has this name."""
         return self.images.get(name)
+
+    def keep_picture(self, data: bytes, mime: str) -> str:
+        """Keep an image for calls that name it, and return its name.
+
+        Raises:
+            ServiceError: There is no room for it.
+        """
+        if self.images.size + len(data) > _PICTURE_BYTES:
+            most = f"{_PICTURE_BYTES:,} bytes"
+            raise ServiceError("conflict", f"there is no room for more pictures than {most}")
+        return self.images.keep(Image(data, mime))
 
     @property
     def hash(self) -> str:

@@ -13,7 +13,7 @@ from web_pages import WebPages
 from agentgym.browser import exchange, session
 from agentgym.browser.engine import engine
 from agentgym.browser.pool import browser_pool
-from agentgym.errors import SurfaceError
+from agentgym.errors import SurfaceError, SurfaceLostError
 from agentgym.records import Action, Effect
 
 
@@ -204,6 +204,15 @@ async def test_values_of_the_page_are_kept_from_the_agent_and_end_the_episode(br
     assert visit.surface.ended and visit.surface.audit().page_state["score"] == 2
     await visit.click("button", "Add")
     assert visit.surface.audit().page_state["score"] == 2
+
+
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [("<p>Here", "nothing is not defined"), ("<script>location = '/b'</script>", "shows .*/b")],
+)
+async def test_a_first_page_that_is_not_prepared_is_no_mistake_of_the_agent(browse, page, why):
+    with pytest.raises(SurfaceLostError, match=f"the first page was not prepared: .*{why}"):
+        await browse({"/": page, "/b": "<p>Other"}, init="nothing.at.all()")
 
 
 async def test_a_killed_browser_is_an_error_of_the_surface_and_the_next_episode_has_another(browse):

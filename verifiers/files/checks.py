@@ -130,9 +130,15 @@ def json_equals(evidence: Evidence, path: str, value: object) -> CheckResult:
 
 
 def lines_equal(
-    evidence: Evidence, path: str, lines: Sequence[str | float], any_order: bool = False
+    evidence: Evidence,
+    path: str,
+    lines: Sequence[str | float] | None = None,
+    any_order: bool = False,
+    gold: str = "",
 ) -> CheckResult:
-    """A file holds exactly these lines; a line feed after the last one is optional.
+    """A file holds exactly these lines, or those of a gold file.
+
+    A line feed after the last one is optional.
 
     Example:
         use = "files.lines_equal"
@@ -143,9 +149,14 @@ def lines_equal(
         path: The file.
         lines: The expected lines.
         any_order: Compare as multisets: every line as often as expected, in any order.
+        gold: Name of a gold file with the expected lines, in place of `lines`.
     """
-    text = _read_text(evidence, path).removesuffix("\n")
-    seen, wanted = text.split("\n") if text else [], [_text(line) for line in lines]
+    if (lines is None) == (not gold):
+        raise VerifierError("lines_equal: expected either lines or gold")
+    wanted = [_text(line) for line in lines or ()]
+    if gold:
+        wanted = _lines(evidence.gold(gold).decode())
+    seen = _lines(_read_text(evidence, path))
     if not any_order:
         if seen == wanted:
             return _result(True, f"{path}: holds the {len(seen)} expected lines")
@@ -157,6 +168,11 @@ def lines_equal(
         if some
     ]
     return _result(not faults, f"{path}: {'; '.join(faults) or 'holds the expected lines'}")
+
+
+def _lines(text: str) -> list[str]:
+    text = text.removesuffix("\n")
+    return text.split("\n") if text else []
 
 
 def mode(evidence: Evidence, path: str, mode: str) -> CheckResult:

@@ -80,25 +80,33 @@ def region_colour(
         tolerance: Largest difference of red, green and blue each, of 255.
         share: Share of the region that has to have the colour, 0..1.
     """
-    if isinstance(box, str) or len(box) != 4:
-        raise VerifierError(f"box: expected [left, top, width, height], got {box!r}")
-    for number, side in enumerate(box):
-        _whole("box", side, int(number > 1))
+    region = _box(box)
     if not re.fullmatch("#[0-9a-fA-F]{6}", colour):
         raise VerifierError(f"colour: expected '#rrggbb', got {colour!r}")
     if not is_number(share) or not 0 < share <= 1:
         raise VerifierError(f"share: expected a number over 0 and at most 1, got {share!r}")
     parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     reach = _whole("tolerance", tolerance, 0, 255)
-    order = {"what": "region", "box": list(box), "colour": parts, "tolerance": reach}
+    order = {"what": "region", "box": region, "colour": parts, "tolerance": reach}
     seen = _ask(evidence, path, **order)
     mean = "#" + "".join(f"{part:02x}" for part in seen["mean"])
     message = f"{path}: {seen['share']:.0%} of the region is {colour}, {mean} on average"
     return result(seen["share"] >= share, message)
 
 
+def _box(box: Sequence[int]) -> list[int]:
+    if isinstance(box, str) or len(box) != 4:
+        raise VerifierError(f"box: expected [left, top, width, height], got {box!r}")
+    return [_whole("box", side, int(number > 1)) for number, side in enumerate(box)]
+
+
 def same_pixels(
-    evidence: Evidence, path: str, gold: str, tolerance: int = 0, share: float = 1.0
+    evidence: Evidence,
+    path: str,
+    gold: str,
+    tolerance: int = 0,
+    share: float = 1.0,
+    box: Sequence[int] | None = None,
 ) -> CheckResult:
     """A picture has the size of a gold picture and at least a share of its pixels.
 
@@ -114,15 +122,18 @@ def same_pixels(
         gold: Name of a gold picture.
         tolerance: Largest difference of red, green and blue each, of 255.
         share: Share of the picture that has to be the same, 0..1.
+        box: Left, top, width and height of a region; the pixels outside of it do not count.
     """
     reach = _whole("tolerance", tolerance, 0, 255)
     if not is_number(share) or not 0 < share <= 1:
         raise VerifierError(f"share: expected a number over 0 and at most 1, got {share!r}")
-    seen = _ask(evidence, path, gold, what="pixels", tolerance=reach)
+    region = None if box is None else _box(box)
+    seen = _ask(evidence, path, gold, what="pixels", tolerance=reach, box=region)
     (width, height), wanted = seen["sizes"]
     if seen["differ"] is None:
         return result(False, f"{path}: {width} x {height}, expected {wanted[0]} x {wanted[1]}")
-    same = 1 - seen["differ"] / (width * height)
+    pixels = width * height if region is None else region[2] * region[3]
+    same = 1 - seen["differ"] / pixels
     return result(same >= share, f"{path}: {same:.2%} of the pixels are as in {gold!r}")
 
 

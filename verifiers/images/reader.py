@@ -30,8 +30,11 @@ def answer(order, folder):
         }
     if seen.size != gold.size:
         return {"sizes": [seen.size, gold.size], "differ": None}
+    sizes = [seen.size, gold.size]
+    if order["box"] is not None:
+        seen, gold = _part(seen, order["box"]), _part(gold, order["box"])
     differ = _outside(ImageChops.difference(seen, gold), order["tolerance"])
-    return {"sizes": [seen.size, gold.size], "differ": differ}
+    return {"sizes": sizes, "differ": differ}
 
 
 def _open(path):
@@ -52,14 +55,18 @@ def _bits(image):
 
 
 def _region(image, order):
-    x, y, width, height = order["box"]
-    if x + width > image.width or y + height > image.height:
-        raise ValueError(f"{image.width} x {image.height} pixels, too small for the region")
-    part = image.crop((x, y, x + width, y + height))
+    part = _part(image, order["box"])
     plain = Image.new("RGB", part.size, tuple(order["colour"]))
     outside = _outside(ImageChops.difference(part, plain), order["tolerance"])
     mean = [round(value) for value in ImageStat.Stat(part).mean]
-    return {"share": 1 - outside / (width * height), "mean": mean}
+    return {"share": 1 - outside / (part.width * part.height), "mean": mean}
+
+
+def _part(image, box):
+    x, y, width, height = box
+    if x + width > image.width or y + height > image.height:
+        raise ValueError(f"{image.width} x {image.height} pixels, too small for the region")
+    return image.crop((x, y, x + width, y + height))
 
 
 def _outside(difference, tolerance):

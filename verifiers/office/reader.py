@@ -6,9 +6,12 @@ import os
 
 def answer(order, folder):
     """Return the requested part of ``file``."""
-    path = os.path.join(folder, "file.docx" if order["what"] == "document" else "file.xlsx")
+    suffix = {"document": "docx", "slides": "pptx"}.get(order["what"], "xlsx")
+    path = os.path.join(folder, f"file.{suffix}")
     os.rename(os.path.join(folder, "file"), path)
-    return _document(path) if order["what"] == "document" else _workbook(path, order)
+    if suffix == "xlsx":
+        return _workbook(path, order)
+    return _document(path) if suffix == "docx" else _slides(path)
 
 
 def _workbook(path, order):
@@ -66,6 +69,45 @@ def _colour(colour):
     if colour is None or colour.type != "rgb" or not isinstance(colour.rgb, str):
         return ""
     return "#" + colour.rgb[-6:].lower()
+
+
+def _slides(path):
+    import pptx
+
+    return [_slide(slide) for slide in pptx.Presentation(path).slides]
+
+
+def _slide(slide):
+    title = slide.shapes.title
+    shapes = list(_shapes(slide.shapes))
+    frames = [one for one in shapes if one.has_text_frame and one.shape_id != _id(title)]
+    texts = [line.text for one in frames for line in one.text_frame.paragraphs]
+    for one in shapes:
+        if one.has_table:
+            texts += [cell.text for row in one.table.rows for cell in row.cells]
+    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    return {
+        "title": "" if title is None else title.text_frame.text,
+        "points": [text for text in (text.strip() for text in texts) if text],
+        "notes": "" if notes is None else notes.text,
+        "pictures": sum(one.shape_type == 13 for one in shapes),
+        "tables": sum(bool(one.has_table) for one in shapes),
+        "charts": sum(bool(one.has_chart) for one in shapes),
+        "hidden": slide.element.get("show") in ("0", "false"),
+    }
+
+
+def _id(shape):
+    return None if shape is None else shape.shape_id
+
+
+def _shapes(shapes):
+    """Yield shapes in their order, those of groups too."""
+    for one in shapes:
+        if one.shape_type == 6:
+            yield from _shapes(one.shapes)
+        else:
+            yield one
 
 
 def _document(path):

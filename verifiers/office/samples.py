@@ -45,3 +45,28 @@ def document(paragraphs: list, table: list = ()) -> bytes:
     stream = io.BytesIO()
     made.save(stream)
     return stream.getvalue()
+
+
+def slides(slides: list) -> bytes:
+    """Return a presentation of slides: ``title``, ``points``, ``notes``, ``box``, ``hidden``."""
+    import pptx
+
+    made = pptx.Presentation()
+    for told in slides:
+        slide = made.slides.add_slide(made.slide_layouts[1 if "title" in told else 6])
+        if "title" in told:
+            slide.shapes.title.text = told["title"]
+            slide.placeholders[1].text = "\n".join(told.get("points", []))
+        if "box" in told:
+            slide.shapes.add_textbox(0, 0, 999_999, 999_999).text_frame.text = told["box"]
+        if "table" in told:
+            slide.shapes.add_table(1, 1, 0, 0, 999_999, 999_999).table.cell(0, 0).text = told[
+                "table"
+            ]
+        if "notes" in told:
+            slide.notes_slide.notes_text_frame.text = told["notes"]
+        if told.get("hidden"):
+            slide.element.set("show", "0")
+    stream = io.BytesIO()
+    made.save(stream)
+    return stream.getvalue()

@@ -14,6 +14,7 @@ FRAME_BUFFER = f"{FOLDER}/Xvfb_screen0"
 _USER = "user"
 _DISPLAY = "/tmp/.X11-unix/X0"
 _APPLICATIONS = "/home/user/.config/desktop/session"
+_SETTINGS = ("SAL_", "GTK_", "GSETTINGS_", "XDG_CURRENT", "GDK_", "GNOME_", "MOZ_")
 _WINDOW_S = 25.0
 _POLL_S = 0.02
 _START_S = 20.0
@@ -38,11 +39,7 @@ class Session:
             "DISPLAY": ":0",
             "XDG_RUNTIME_DIR": self._runtime,
             "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self._runtime}/bus",
-            **{
-                name: value
-                for name, value in os.environ.items()
-                if name.startswith(("SAL_", "GTK_", "GSETTINGS_", "XDG_CURRENT", "GDK_"))
-            },
+            **{name: value for name, value in os.environ.items() if name.startswith(_SETTINGS)},
         }
 
     def start(self):

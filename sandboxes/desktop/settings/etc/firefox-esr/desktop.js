@@ -1,0 +1,22 @@
+// Nothing on a page or around it moves, asks or reports by itself.
+pref("accessibility.force_disabled", -1);
+pref("app.normandy.enabled", false);
+pref("browser.aboutwelcome.enabled", false);
+pref("browser.bookmarks.restore_default_bookmarks", false);
+pref("browser.newtabpage.enabled", false);
+pref("browser.preonboarding.enabled", false);
+pref("browser.sessionstore.resume_from_crash", false);
+pref("browser.shell.checkDefaultBrowser", false);
+pref("browser.startup.homepage_override.mstone", "ignore");
+pref("browser.startup.page", 1);
+pref("browser.startup.homepage", "about:blank");
+pref("browser.tabs.warnOnClose", false);
+pref("browser.warnOnQuit", false);
+pref("datareporting.policy.dataSubmissionEnabled", false);
+pref("security.sandbox.content.level", 0);
+pref("sidebar.revamp", false);
+pref("termsofuse.bypassNotification", true);
+pref("toolkit.cosmeticAnimations.enabled", false);
+pref("toolkit.telemetry.reportingpolicy.firstRun", false);
+pref("ui.caretBlinkTime", 0);
+pref("ui.prefersReducedMotion", 1);
