@@ -223,7 +223,7 @@ class BrowserSession:
         if dialog.type == "beforeunload":
             self._spawn(dialog.accept())
         elif self._dialogs > DIALOGS:
-            self.note(f"a dialog was dismissed: more than {DIALOGS} since the last action")
+            self.note(f"a dialog was dismissed: more than {DIALOGS} in a row")
             self._spawn(dialog.dismiss())
         else:
             tab.dialog = dialog
@@ -261,10 +261,16 @@ class BrowserSession:
 
     # --- time ---
 
-    def begin_action(self) -> None:
-        """Forget what concerned the last action only."""
+    def begin_action(self, *, answers_dialog: bool = False) -> None:
+        """Forget what concerned the last action only.
+
+        Args:
+            answers_dialog: Whether the action only answers a dialog; the dialogs of a page are then
+                counted on, so that a storm of them ends.
+        """
         self.console.clear()
-        self._dialogs = 0
+        if not answers_dialog:
+            self._dialogs = 0
         self.log.begin_step()
         self.tab.begin_action()
 
