@@ -222,8 +222,10 @@ class BrowserSession:
         self._dialogs += 1
         if dialog.type == "beforeunload":
             self._spawn(dialog.accept())
-        elif self._dialogs > DIALOGS:
-            self.note(f"a dialog was dismissed: more than {DIALOGS} in a row")
+        elif tab.silenced or self._dialogs > DIALOGS:
+            if not tab.silenced:
+                self.note(f"more than {DIALOGS} dialogs in a row: this page opens no more of them")
+            tab.silenced = True
             self._spawn(dialog.dismiss())
         else:
             tab.dialog = dialog
