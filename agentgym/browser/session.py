@@ -257,6 +257,7 @@ class BrowserSession:
                 path = None if error else Path(await download.path())
         if error:
             await download.cancel()
+            error = self.log.failure_of(download.url) or error
         data = b"" if path is None else await asyncio.to_thread(path.read_bytes)
         digest = hashlib.sha256(data).hexdigest()
         self.downloads.append(Downloaded(name, path, len(data), digest, error))
