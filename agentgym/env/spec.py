@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -17,8 +17,10 @@ from agentgym.protocols import SurfaceKind
 from agentgym.records import Limits, SurfaceConfig, ToolSpec
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
-from agentgym.sites.load import LoadedSite, find_sites
 from agentgym.task.model import Task
+
+if TYPE_CHECKING:
+    from agentgym.sites.load import LoadedSite
 
 _LIMITS = Limits()
 
@@ -91,6 +93,11 @@ class EnvSpec(Manifest):
             NotFoundError: A site is unknown.
             ConfigError: A site is broken, two sites have one host, or a program has no sandbox.
         """
+        if not self.sites:
+            return ()
+        # Most environments have no sites, and should start without a template engine.
+        from agentgym.sites.load import find_sites
+
         found = find_sites(self.sites)
         programs = [site for site in found if site.manifest.port is not None]
         if programs and not (has_sandbox or self.sandbox):
