@@ -13,7 +13,7 @@ from agentgym.browser.actions import Actions
 from agentgym.browser.dom import Document
 from agentgym.browser.picture import capture
 from agentgym.browser.session import BrowserSession, dialog_json
-from agentgym.browser.tab import Tab
+from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
 from agentgym.errors import SurfaceLostError
@@ -76,6 +76,7 @@ class Driver:
         self._actions = Actions(session, base)
         self._base = base
         self._init = init
+        self._documents: set[str] = set()
         self._last: BrowserState | None = None
 
     async def begin(self, *, opened: bool = False) -> BrowserState:
@@ -98,7 +99,7 @@ class Driver:
         if self._init and (error or failure):
             raise SurfaceLostError(f"the first page was not prepared: {error or failure}")
         late = await self.session.settle()
-        await self.values.read(self.session)
+        late = await self._read_values() or late
         self._last = await self.look(error=error or late)
         return self._last
 
@@ -118,7 +119,7 @@ class Driver:
         except Refusal as refusal:
             error = str(refusal)
         late = await session.settle()
-        await self.values.read(session)
+        late = await self._read_values() or late
         state = await self.look()
         outcome = _outcome(before, state, changed=_mutations(session) > mutated)
         self._last = BrowserState(
@@ -148,7 +149,32 @@ class Driver:
         url = await self.session.loaded(tab)
         if url != self._base:
             return f"init: the tab shows {url[:200]}" if url else "init: the page did not load"
-        return await evaluate(tab, self._init)
+        failure = await evaluate(tab, self._init)
+        self._documents |= {await _document(tab)} - {""}
+        return failure
+
+    async def _read_values(self) -> str:
+        """Read the values, if the current page is one that may tell them.
+
+        A document that shows the first page once more, as after a reload, is prepared before.
+
+        Returns:
+            What went wrong as it was prepared; empty if nothing did.
+        """
+        tab, failure = self.session.tab, ""
+        if tab.dialog is not None:
+            return ""
+        if self._init:
+            document = await _document(tab)
+            if document and document not in self._documents and tab.page.url == self._base:
+                failure = await self.prepare(tab)
+                document = await _document(tab)
+            may_tell = document in self._documents
+        else:
+            may_tell = _host(tab.page.url) == _host(self._base)
+        if may_tell and self.values.wanted and tab.dialog is None:
+            await self.values.read(tab)
+        return failure
 
     async def remember(self) -> None:
         """Take the present view, without a picture, as what the next action is compared with."""
@@ -189,6 +215,21 @@ class Driver:
 def with_path(url: str) -> str:
     """Return an address with a path, as browsers show it; an empty one unchanged."""
     return f"{url}/" if url and not urlsplit(url).path else url
+
+
+async def _document(tab: Tab) -> str:
+    """Return the token of a tab's document; empty if the page does not answer."""
+    try:
+        return str(await tab.call("token_"))
+    except (PageBusyError, PageGoneError, PageFailure):
+        return ""
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _mutations(session: BrowserSession) -> int:

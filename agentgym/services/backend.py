@@ -50,6 +50,8 @@ class ServiceSet:
         self.layout: Layout = lay_out(
             {name: service.schema for name, service in self.classes.items()},
             {t: columns for s in self.classes.values() for t, columns in s.volatile.items()},
+            {t: columns for s in self.classes.values() for t, columns in s.seen.items()},
+            {t: columns for s in self.classes.values() for t, columns in s.marks.items()},
         )
         self._templates: OrderedDict[tuple[int, str], Snapshot] = OrderedDict()
         self._filling = threading.Lock()
@@ -212,7 +214,7 @@ class Backend:
                 self.state.rollback()
                 raise
             self.state.commit(patches)
-            changed = row_refs(self.state.layout, patches)
+            changed = row_refs(self.state, self.audit, patches)
             self.audit.append(self._entry(actor, what, before, changed))
 
     @contextmanager

@@ -43,6 +43,13 @@ _NEXT = {
 class Shop(Media):
     """A shop with two faces: customers and staff."""
 
+    seen = {
+        "shop_product": ("title", "description", "brand", "colour", "price_cents", "status"),
+        "shop_order": ("status",),
+        "shop_return": ("order_id", "product_id", "status", "reason", "note"),
+        "shop_review": ("product_id", "status", "stars", "text"),
+    }
+
     def fill(self, rng: random.Random) -> None:
         """Make the catalogue, accounts and a year of orders."""
         fill(self, rng)
