@@ -34,6 +34,7 @@ from agentgym.rollout.run import run_episode
 from agentgym.sandbox.pool import PooledProvider
 from agentgym.task.model import Task
 from agentgym.task.reference_actions import answered
+from agentgym.task.setup import for_setup
 from agentgym.user.registry import SCRIPTED
 from agentgym.verify.judge import open_judge
 from agentgym.verify.room_cache import RoomCache
@@ -188,7 +189,7 @@ class Stage:
         return await self._bare[key]
 
     async def _seal_untouched(self, recipe: Recipe) -> Snapshot:
-        sandbox = await self.provider.start(recipe)
+        sandbox = await self.provider.start(for_setup(recipe))
         try:
             return await sandbox.seal()
         finally:

@@ -2,7 +2,8 @@
 
 The cluster is this machine alone. The agent thinks for some time before each of its four commands,
 as a model does, so that workers add throughput until the processors of the machine are busy. Each
-worker plays several episodes at a time in real sandboxes; its start is not measured.
+worker plays several episodes at a time in real sandboxes; its start is not measured. Where PyTorch
+is installed, the rollouts of a trainer are measured too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from agentgym.bench.pool import STEPS_TASK, steps_task
-from agentgym.cluster.place import Place
-from agentgym.cluster.ray_workers import LOCAL, Role, connected, start_worker
+from agentgym.cluster.place import Place, Role
+from agentgym.cluster.ray_workers import LOCAL, connected, start_worker
 from agentgym.cluster.workers import Workers
 from agentgym.errors import SandboxError
 from agentgym.eval.evaluate import run_all
@@ -71,9 +73,15 @@ class ClusterRate:
 
 @dataclass
 class ClusterRates:
-    """The rates by number of workers."""
+    """The rates by number of workers.
+
+    Attributes:
+        all: Those of an evaluation.
+        rollouts: Those of a trainer, in episodes a minute.
+    """
 
     all: list[ClusterRate] = field(default_factory=list)
+    rollouts: dict[int, float] = field(default_factory=dict)
 
     def flat(self) -> dict[str, float | str]:
         """Return the flat JSON object."""
@@ -82,6 +90,8 @@ class ClusterRates:
             found[f"workers{one.workers}.episodes_per_min"] = round(one.per_minute, 1)
             found[f"workers{one.workers}.gain"] = round(self._gain(one), 3)
             found[f"workers{one.workers}.late"] = round(one.late, 3)
+        for workers, rate in self.rollouts.items():
+            found[f"rollouts.workers{workers}.episodes_per_min"] = round(rate, 1)
         return found
 
     def show(self, console: Console) -> None:
@@ -94,6 +104,11 @@ class ClusterRates:
             gain = f"{self._gain(one):.2f} x"
             table.add_row(str(one.workers), f"{one.workers * EACH} live", rate, gain, late)
         console.print(table)
+        for workers, per_minute in self.rollouts.items():
+            console.print(
+                f"rollouts of a trainer, {workers} workers: {per_minute:.0f} / min; its policy "
+                "thinks no time",
+            )
         console.print(
             f"All workers share the {len(os.sched_getaffinity(0))} processors of this machine; "
             f"an agent thinks {_THINK_S:g} s a step.",
@@ -123,6 +138,12 @@ async def measure_cluster(quick: bool, workers: Sequence[int] = WORKERS) -> Clus
             for count in workers:
                 rounds = 2 if quick else 6
                 measured.all.append(await _rate(Path(name), f"{agent}:Thinking", count, rounds))
+            if find_spec("torch") is not None:
+                from agentgym.bench.cluster_rollouts import rollout_rate
+
+                for count in workers:
+                    rate = await rollout_rate(count, EACH, 5 if quick else 40, _SHARE)
+                    measured.rollouts[count] = rate
     return measured
 
 

@@ -35,6 +35,7 @@ from agentgym.session.bounds import ServerBounds
 from agentgym.session.config import SessionConfig
 from agentgym.session.listening import address_of, listen, serve, spare_collections
 from agentgym.session.server import SessionServer
+from agentgym.session.step_writer import RECORD_AFTER_S
 
 TASK: Final = "bench/echo-v1"
 
@@ -97,7 +98,7 @@ async def _serve() -> None:
         store = RunStore.create(Path(folder, "run"), {}, [])
         environments = {TASK: cast(Environment, EchoEnvironment())}
         config, terms = (
-            SessionConfig(environments, store, tell_verdicts=True, record_after_s=0.02),
+            SessionConfig(environments, store, tell_verdicts=True, record_after_s=RECORD_AFTER_S),
             ServerBounds(),
         )
         app = EnvironmentApp(SessionServer(config), Accounts(()), terms)

@@ -1,9 +1,9 @@
 """`agentgym bench swe`: resets, grading and storage of tasks over repositories, and mining.
 
 The tests' own time is that of a plain `python3 -m pytest` over the same tests in a sandbox of the
-same task, with the variables of a grading. The rest of a grading is its overhead: comparing the
-trees, starting the clean room, laying the patch over it, the grader's own tests, reading the
-report.
+same task, with the variables of a grading, so that neither finds compiled modules of an earlier
+run. The rest of a grading is its overhead: comparing the trees, starting the clean room, laying the
+patch over it, the grader's own tests, reading the report.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from agentgym.task.load import load_task
 from agentgym.task.model import Task
 from agentgym.task.reference_actions import answered, oracle
 from agentgym.task.setup import prepare
+from agentgym.verify import room
 
 SUITE = "swe"
 _RECIPE = "swe-python"
@@ -121,7 +122,8 @@ async def _tests_alone(sandbox: Sandbox, task: Task, times: int) -> float:
             done = await sandbox.exec(
                 ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
                 cwd=root,
-                env=ENVIRONMENT,
+                # Modules are imported from the working directory, as a user's run does.
+                env={**room.ENVIRONMENT, **ENVIRONMENT, "PYTHONSAFEPATH": ""},
             )
         if done.exit_code != 0:
             raise SandboxError(f"bench: {task.id}: {done.stdout[-500:]!r}")

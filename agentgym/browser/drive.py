@@ -112,7 +112,7 @@ class Driver:
         session = self.session
         before = self._last or await self.look()
         mutated = _mutations(session)
-        session.begin_action()
+        session.begin_action(answers_dialog=tool == "dialog")
         error = ""
         try:
             await self._actions.execute(tool, arguments)

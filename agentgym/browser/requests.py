@@ -146,6 +146,11 @@ class RequestLog:
             return ""
         return f"the page has made more than {STEP_REQUESTS} requests since the last action"
 
+    def failure_of(self, url: str) -> str:
+        """Return why the last answer from an address failed; empty if it did not."""
+        same = (entry for entry in reversed(self.entries) if entry.url == url[:_URL_CHARS])
+        return next((entry.failed for entry in same), "")
+
     @contextmanager
     def begin(self, method: str, url: str) -> Iterator[Entry]:
         """Note a request for the time of its answer."""

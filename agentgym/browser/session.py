@@ -239,8 +239,10 @@ class BrowserSession:
         self._dialogs += 1
         if dialog.type == "beforeunload":
             self._spawn(dialog.accept())
-        elif self._dialogs > DIALOGS:
-            self.note(f"a dialog was dismissed: more than {DIALOGS} since the last action")
+        elif tab.silenced or self._dialogs > DIALOGS:
+            if not tab.silenced:
+                self.note(f"more than {DIALOGS} dialogs in a row: this page opens no more of them")
+            tab.silenced = True
             self._spawn(dialog.dismiss())
         else:
             tab.dialog = dialog
@@ -289,6 +291,7 @@ class BrowserSession:
             error = f"all downloads have more than {DOWNLOADED_BYTES:,} bytes"
         elif error:
             await download.cancel()
+            error = self.log.failure_of(download.url) or error
         data = b"" if path is None else await asyncio.to_thread(path.read_bytes)
         digest = hashlib.sha256(data).hexdigest()
         self.downloads.append(Downloaded(name, path, len(data), digest, error))
@@ -303,10 +306,16 @@ class BrowserSession:
 
     # --- time ---
 
-    def begin_action(self) -> None:
-        """Forget what concerned the last action only."""
+    def begin_action(self, *, answers_dialog: bool = False) -> None:
+        """Forget what concerned the last action only.
+
+        Args:
+            answers_dialog: Whether the action only answers a dialog; the dialogs of a page are then
+                counted on, so that a storm of them ends.
+        """
         self.console.clear()
-        self._dialogs = 0
+        if not answers_dialog:
+            self._dialogs = 0
         self.log.begin_step()
         self.tab.begin_action()
 

@@ -53,6 +53,7 @@ class Tab:
         title: The title that was last seen.
         url: The address that was last seen.
         dialog: The dialog that is open, None if none is.
+        silenced: Whether the document has opened so many dialogs that it may open no more.
     """
 
     def __init__(self, page: Page) -> None:
@@ -61,7 +62,7 @@ class Tab:
         self.main = self.title = self.url = ""
         self.dialog: Dialog | None = None
         self.held = asyncio.Event()
-        self.crashed = False
+        self.crashed = self.silenced = False
         self._worlds: dict[str, int] = {}
         self._loading: set[str] = set()
         self._asked = 0.0
@@ -97,6 +98,7 @@ class Tab:
         frame = event["frame"]
         self._worlds.pop(frame["id"], None)
         if frame["id"] == self.main:
+            self.silenced = False
             # The ends of requests of a document that was left are not always reported.
             loader = frame["loaderId"]
             self._requests = {id: by for id, by in self._requests.items() if by == loader}

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from agentgym.cli import cluster_options
 from agentgym.cli import eval_options as options
 from agentgym.errors import AgentGymError, ConfigError
 
 if TYPE_CHECKING:
-    from agentgym.eval.remote import ClusterOptions
+    from agentgym.cluster.place import ClusterOptions
     from agentgym.record.store import RunStore
 
 
@@ -24,11 +25,12 @@ def evaluate(
     trials: options.Trials = None,
     jobs: options.Jobs = None,
     pool: options.Pool = None,
-    cluster: options.Cluster = None,
-    workers: options.Workers = 2,
-    worker_cpus: options.WorkerCpus = 1.0,
-    worker_memory_mb: options.WorkerMemoryMb = 0,
-    worker_resource: options.WorkerResources = None,
+    cluster: cluster_options.Cluster = None,
+    workers: cluster_options.Workers = 2,
+    worker_cpus: cluster_options.WorkerCpus = 1.0,
+    worker_gpus: cluster_options.WorkerGpus = 0.0,
+    worker_memory_mb: cluster_options.WorkerMemoryMb = 0,
+    worker_resource: cluster_options.WorkerResources = None,
     sandbox: options.SandboxName = None,
     seed: options.Seed = None,
     max_steps: options.MaxSteps = None,
@@ -68,29 +70,17 @@ def evaluate(
         "metadata": None if metadata is None else _object(metadata),
     }
     asked = {name: value for name, value in given.items() if value is not None}
-    resources = tuple(worker_resource or ())
-    place = (workers, worker_cpus, worker_memory_mb, resources)
+    place = (workers, worker_cpus, worker_gpus, worker_memory_mb, worker_resource)
     # The first line is printed before the slow parts: imports, and reading every task.
     begun = f"taking up {out}" if resume and out else f"reading {', '.join(patterns or ())}"
     typer.echo(f"{begun} …", err=True)
-    on = None if cluster is None else _cluster(cluster, *place)
+    on = cluster_options.read_cluster(cluster, *place)
     store = _open(asked, out, resume)
     try:
         _run(store, jobs, pool, on)
         _conclude(store, allow_unscored)
     finally:
         store.close()
-
-
-def _cluster(
-    address: str, workers: int, cpus: float, memory_mb: int, resources: tuple[str, ...]
-) -> ClusterOptions:
-    from agentgym.cluster import ray_workers  # noqa: F401 - a missing extra is told at once
-    from agentgym.cluster.place import Place, read_resources
-    from agentgym.eval.remote import ClusterOptions
-
-    place = Place(cpus, memory_mb=memory_mb, resources=read_resources(resources))
-    return ClusterOptions(address, workers, place)
 
 
 def _object(text: str) -> Any:

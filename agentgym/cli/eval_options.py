@@ -50,47 +50,6 @@ Pool: TypeAlias = Annotated[
         "10 MB) while it waits; 0 starts none early. Default: as many as --jobs.",
     ),
 ]
-Cluster: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Play on a Ray cluster: 'auto' for this node's, HOST:PORT, or 'local' for a new one "
-        "of this machine. --jobs counts the episodes on all workers.",
-        rich_help_panel="Cluster",
-    ),
-]
-Workers: TypeAlias = Annotated[
-    int,
-    typer.Option("--workers", min=1, help="Workers on the cluster.", rich_help_panel="Cluster"),
-]
-WorkerCpus: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        "--worker-cpus",
-        min=0.0,
-        help="Processors that a worker asks for.",
-        rich_help_panel="Cluster",
-    ),
-]
-WorkerMemoryMb: TypeAlias = Annotated[
-    int,
-    typer.Option(
-        "--worker-memory-mb",
-        min=0,
-        help="Memory that a worker asks for.",
-        rich_help_panel="Cluster",
-    ),
-]
-WorkerResources: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--worker-resource",
-        metavar="NAME=AMOUNT",
-        help="Resource of a node that a worker asks for; repeatable.",
-        rich_help_panel="Cluster",
-    ),
-]
 SandboxName: TypeAlias = Annotated[
     str | None, typer.Option("--sandbox", help="Sandbox provider. Default: bubblewrap.")
 ]

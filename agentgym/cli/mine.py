@@ -59,19 +59,18 @@ def mine(
     candidate was dropped.
     """
     from agentgym.cli.console import stdout_console
-    from agentgym.cli.resumable import run_resumable
+    from agentgym.cli.resumable import results_folder, run_resumable
     from agentgym.swe.clone import open_clone
-    from agentgym.swe.instance_fields import repository as checked_name
     from agentgym.swe.mining.mine import Mining, MiningPlan
     from agentgym.swe.mining.rewriting import rewriter
     from agentgym.swe.specs.table import find_spec, load_table
 
     clone = open_clone(repository)
-    repo = checked_name("--name", name or _name_of(clone))
+    repo = _checked(name or _name_of(clone))
     plan = MiningPlan(
         clone=clone,
         repo=repo,
-        out=out,
+        out=results_folder(out),
         start=start,
         limit=limit,
         want=want,
@@ -93,6 +92,21 @@ def _summary(report: MiningReport) -> str:
     if report.candidates_per_min is not None:
         lines.append(f"{report.candidates_per_min:.1f} candidates tried per minute")
     return "\n".join(lines)
+
+
+def _checked(name: str) -> str:
+    """Return ``owner/name``.
+
+    Raises:
+        ConfigError: It is no such name.
+    """
+    from agentgym.errors import ConfigError
+    from agentgym.swe.instance_fields import FieldError, repository
+
+    try:
+        return repository("--name", name)
+    except FieldError as error:
+        raise ConfigError(f"{error}; give the repository's name with --name") from None
 
 
 def _name_of(clone: Clone) -> str:

@@ -50,7 +50,7 @@ def grade_predictions(
     of SWE-bench's report. The exit code is 1 if a prediction could not be graded.
     """
     from agentgym.cli.console import stdout_console
-    from agentgym.cli.resumable import run_resumable
+    from agentgym.cli.resumable import results_folder, run_resumable
     from agentgym.swe.prediction_grading import Fate, GradingPlan
     from agentgym.swe.prediction_grading import grade_predictions as grade
     from agentgym.swe.specs.table import BUNDLED, load_table
@@ -60,7 +60,7 @@ def grade_predictions(
         predictions=_predictions(predictions, known, chosen=bool(only)),
         instances=known,
         clones=clones,
-        out=out,
+        out=results_folder(out),
         tables=[load_table(path) for path in (BUNDLED, *(specs or ()))],
         jobs=jobs or os.cpu_count() or 1,
     )

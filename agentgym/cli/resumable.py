@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from agentgym.cli.interruption import run_cancellable, stoppable
@@ -13,6 +14,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Tell: TypeAlias = Callable[[str], None]
 """Called with a line for the user."""
+
+
+def results_folder(path: Path) -> Path:
+    """Make a folder for results, and return it.
+
+    Raises:
+        ConfigError: It cannot be made.
+    """
+    from agentgym.errors import ConfigError
+
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out: {path}: no folder can be made here: {error.strerror}") from None
+    return path
 
 
 def run_resumable(sandbox: str, work: Callable[[SandboxProvider, Tell], Awaitable[T]]) -> T:

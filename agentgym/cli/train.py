@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentgym.cli import cluster_options
 from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out from its checkpoint.")
     ] = False,
+    cluster: cluster_options.Cluster = None,
+    workers: cluster_options.Workers = 2,
+    worker_cpus: cluster_options.WorkerCpus = 1.0,
+    worker_gpus: cluster_options.WorkerGpus = 0.0,
+    worker_memory_mb: cluster_options.WorkerMemoryMb = 0,
+    worker_resource: cluster_options.WorkerResources = None,
 ) -> None:
     """Train a policy on tasks by reinforcement learning, and draw its learning curve."""
     from agentgym.cli.console import stderr_console, stdout_console
@@ -46,6 +53,8 @@ def train(
         from agentgym.train.trainer import open_trainer
     except ModuleNotFoundError as error:
         raise missing_extra(error.name or "torch", "train") from error
+    place = (workers, worker_cpus, worker_gpus, worker_memory_mb, worker_resource)
+    on = cluster_options.read_cluster(cluster, *place)
     given = {"sandbox": sandbox, "seed": seed}
     changes = {name: value for name, value in given.items() if value is not None}
     run = _open(config, out, resume, changes)
@@ -53,7 +62,7 @@ def train(
 
     async def play() -> None:
         with TrainingProgress(console, run.config.iterations) as progress:
-            async with open_trainer(run, progress) as trainer:
+            async with open_trainer(run, progress, on) as trainer:
                 await trainer.train()
 
     def tell() -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar, cast
 
-from agentgym.cluster.place import Place
+from agentgym.cluster.place import Place, Role
 from agentgym.cluster.workers import Worker, WorkerLostError
 from agentgym.errors import ConfigError
 from agentgym.installation import missing_extra
@@ -27,7 +27,6 @@ try:
         GetTimeoutError,
         ObjectLostError,
         RayActorError,
-        RayError,
         RayTaskError,
     )
 except ImportError as error:
@@ -40,21 +39,7 @@ _SEARCH_PATH: Final = "AGENTGYM_PATH"
 
 J = TypeVar("J")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """The work of a worker: a class that its process imports and makes.
-
-    Attributes:
-        module: Module of the class of its work, which is imported on its node.
-        name: Name of the class: it has ``open()``, ``do(job)`` and ``close()``, all coroutines.
-        arguments: The arguments of the class.
-    """
-
-    module: str
-    name: str
-    arguments: tuple[Any, ...] = ()
+V = TypeVar("V")
 
 
 @asynccontextmanager
@@ -76,7 +61,7 @@ async def connected(address: str) -> AsyncIterator[None]:
         options |= {"address": address}
     try:
         await asyncio.to_thread(ray.init, **options)
-    except (ConnectionError, ValueError, RuntimeError, RayError) as error:
+    except Exception as error:  # Ray raises plain ones, too.
         told = str(error).split("\n")[0][:300]
         raise ConfigError(
             f"Ray cluster {address!r}: {told}; start one: ray start --head"
@@ -85,6 +70,22 @@ async def connected(address: str) -> AsyncIterator[None]:
         yield
     finally:
         await asyncio.to_thread(ray.shutdown)
+
+
+@dataclass(frozen=True, slots=True)
+class RayShared(Generic[V]):
+    """A value in the object store of a cluster; `share` makes it."""
+
+    reference: Any
+
+    async def read(self) -> V:
+        """Return the value."""
+        return cast(V, await self.reference)
+
+
+def share(value: V) -> RayShared[V]:
+    """Put a value into the object store of the cluster; it stays while a job refers to it."""
+    return RayShared(ray.put(value))
 
 
 async def start_worker(role: Role, place: Place, jobs: int) -> Worker[Any, Any]:

@@ -7,9 +7,7 @@ episode whose worker died is played again and counts once.
 
 from __future__ import annotations
 
-import io
 import math
-import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,12 +16,10 @@ from typing import Any, Final
 
 from agentgym import plugins
 from agentgym.agents import registry
-from agentgym.cluster.place import Place
+from agentgym.cluster.place import ClusterOptions, Role
 from agentgym.cluster.workers import WorkerLostError, Workers, WorkerStatistics
-from agentgym.env.keeping import no_room
 from agentgym.env.outcome import failed
 from agentgym.env.recording import record_end
-from agentgym.errors import RecordError
 from agentgym.eval.episodes import Episodes
 from agentgym.eval.evaluate import run_all
 from agentgym.eval.progress import Progress
@@ -31,6 +27,7 @@ from agentgym.eval.requirements import build_images
 from agentgym.eval.settings import Settings, settings_from
 from agentgym.record.store import EpisodePlan, EpisodeRow, RunStore
 from agentgym.records import Step
+from agentgym.rollout.handover import merge, pack
 from agentgym.rollout.run import EpisodeResult
 from agentgym.sandbox.pool import PooledProvider, spare_memory_mb
 from agentgym.threads import to_thread
@@ -79,28 +76,13 @@ class EpisodeWork:
                 await self._episodes.run(store, row, lambda step: None)
             finally:
                 store.close()
-            return Played(await to_thread(_packed, store.folder))
+            return Played(await to_thread(pack, store.folder))
 
     async def close(self) -> None:
         """End all sandboxes."""
         if self._episodes is not None:
             await self._episodes.close()
         await self._provider.close()
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterOptions:
-    """A cluster on which episodes are played.
-
-    Attributes:
-        address: Address of a Ray cluster; see `agentgym.cluster.ray_workers.connected`.
-        workers: Number of workers.
-        place: What each worker asks for.
-    """
-
-    address: str
-    workers: int
-    place: Place = Place()
 
 
 async def evaluate_on_cluster(
@@ -118,7 +100,7 @@ async def evaluate_on_cluster(
         ConfigError: There is no such cluster.
         RecordError: An episode cannot be recorded.
     """
-    from agentgym.cluster.ray_workers import Role, connected, start_worker
+    from agentgym.cluster.ray_workers import connected, start_worker
 
     each = math.ceil(settings.jobs / options.workers)
     role = Role(__name__, EpisodeWork.__name__, (dict(store.settings), each))
@@ -164,61 +146,9 @@ class RemoteEpisodes:
             sandbox = str(store.settings.get("sandbox", ""))
             await finish(record_end, store, row, sandbox, ending, 0.0)
         else:
-            await finish(self._merge, row.id, played)
+            await finish(merge, store, played.archive, {_FIRST: row.id})
         done = await finish(store.episode, row.id)
         assert done.verdict is not None, "it is over"
         return EpisodeResult(
             *(done.verdict, done.steps, done.usage, done.reset_s, done.duration_s, done.error)
         )
-
-    def _merge(self, episode_id: int, played: Played) -> None:
-        with tempfile.TemporaryDirectory(prefix="agentgym-merge-") as folder:
-            _unpack(played.archive, Path(folder))
-            source = RunStore.open(Path(folder))
-            try:
-                _read_whole(source)
-                self._store.merge(
-                    source, {_FIRST: episode_id}, lambda size: no_room(self._store, size)
-                )
-            finally:
-                source.close()
-
-
-def _packed(folder: Path) -> bytes:
-    """Return the files of a closed run."""
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as archive:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.name != "run.lock":
-                archive.add(path, path.relative_to(folder), recursive=False)
-    return data.getvalue()
-
-
-def _unpack(data: bytes, folder: Path) -> None:
-    """Write the files of a run; they take no more than the archive.
-
-    Raises:
-        RecordError: It is no such archive.
-    """
-    try:
-        # Of any other mode, a compressed archive could unpack to any size.
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
-            members = archive.getmembers()
-            odd = next((m for m in members if not m.isreg() or m.issparse()), None)
-            if odd is not None or sum(m.size for m in members) > len(data):
-                name = "" if odd is None else f": {odd.name!r:.100} is no plain file"
-                raise RecordError(f"a worker returned an archive of another form{name}")
-            archive.extractall(folder, filter="data")
-    except (OSError, ValueError, tarfile.TarError) as error:
-        raise RecordError(f"a worker returned no run: {error}") from error
-
-
-def _read_whole(source: RunStore) -> None:
-    """Read all episodes of a run once, so that nothing damaged is merged.
-
-    Raises:
-        RecordError: Something is damaged.
-    """
-    for row in source.episodes():
-        for _ in source.iter_steps(row.id):
-            pass

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from agentgym import catalogue
+from agentgym import catalogue, task_formats
 from agentgym.env.resolved_task import build_task, image_fallbacks
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import AgentGymError
 from agentgym.sandbox.build.builder import Builds, Tell
 from agentgym.sandbox.recipe import load_plan
 from agentgym.task.debian_packages import install_command
-from agentgym.task.load import find_task
+from agentgym.task.load import find_task, load_folder
 from agentgym.task.model import Task
 
 GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -69,14 +69,17 @@ def _runs_on_host(env: str) -> bool:
 
 
 def used_fallbacks(task_ids: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return, for tasks with unavailable images, the recipe that replaces each image."""
+    """Return what replaces an image or a version that this machine lacks, by foreign task."""
     found = {}
     for task_id in task_ids:
-        if catalogue.path_of(task_id) is not None:
-            # The episodes of a task that cannot be read report the error.
-            with suppress(AgentGymError):
-                if used := image_fallbacks(find_task(task_id)):
-                    found[task_id] = used
+        # The episodes of a task that cannot be read report the error.
+        with suppress(AgentGymError):
+            folder = catalogue.path_of(task_id) or catalogue.find("tasks", task_id)
+            # Tasks of agentgym name recipes, which are built and never replaced.
+            if task_formats.find_format(folder) is None:
+                continue
+            if used := image_fallbacks(load_folder(folder)):
+                found[task_id] = used
     return found
 
 

@@ -8,7 +8,6 @@ import signal
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from agentgym import catalogue
 from agentgym.errors import ConfigError
@@ -21,10 +20,7 @@ from agentgym.session.bounds import ServerBounds
 from agentgym.session.config import SessionConfig
 from agentgym.session.listening import Certificate, address_of, serve
 from agentgym.session.server import SessionServer
-
-_RECORD_AFTER_S: Final = 0.02
-"""A thread for each step would cost more than the step; an episode of a server that dies has no
-score, whatever its last steps were."""
+from agentgym.session.step_writer import RECORD_AFTER_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +116,7 @@ async def serve_environments(store: RunStore, serving: EnvironmentServing, tell:
             max_episodes=terms.episodes,
             max_live=terms.live,
             max_sessions=terms.sessions,
-            record_after_s=_RECORD_AFTER_S,
+            record_after_s=RECORD_AFTER_S,
         )
         app = EnvironmentApp(SessionServer(config), serving.accounts, serving.bounds)
         for number in (signal.SIGINT, signal.SIGTERM):

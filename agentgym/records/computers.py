@@ -31,12 +31,14 @@ class Service:
         command: A shell line that stays in the foreground.
         health: A shell line that exits with 0 once the service is ready; empty for at once.
         timeout_s: Longest time until it is ready, in seconds.
+        in_setup: Whether it runs while a task is set up, too.
     """
 
     name: str
     command: str
     health: str = ""
     timeout_s: float = 30.0
+    in_setup: bool = True
 
 
 @dataclass(frozen=True, slots=True)

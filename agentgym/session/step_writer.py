@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from agentgym.env.recording import EpisodeRecording
 from agentgym.record.store import RunStore
+
+RECORD_AFTER_S: Final = 0.1
+"""Seconds within which a server records steps. A thread for each step would cost more than the
+step, and an episode of a server that dies has no score, whatever its last steps were."""
 
 Failed: TypeAlias = Callable[[Exception], None]
 

@@ -103,10 +103,13 @@ class Clone:
         wanted = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{stated}^{{commit}}"]
         found = self.git(*wanted, check=False).decode().strip()
         if not found:
-            raise TaskError(
-                f"{self.path}: has no commit {stated[:80]!r}; fetch it: git -C {self.path} fetch "
-                f"origin {stated[:80]}"
+            is_id = re.fullmatch("[0-9a-f]{7,64}", stated)
+            advice = (
+                f"fetch it: git -C {self.path} fetch origin {stated}"
+                if is_id
+                else f"expected a commit, a branch or a tag; see: git -C {self.path} branch -a"
             )
+            raise TaskError(f"{self.path}: has no commit {stated[:80]!r}; {advice}")
         return found
 
     def entries(self, commit: str) -> Iterator[TreeEntry]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import posixpath
-import tarfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -150,15 +148,17 @@ def _run(
     room: Room, plan: Plan, patch: Patch, order: Mapping[str, Any], env: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the answer of the program in the room, or the problem that prevented one."""
+    files = [(change.path, change.after) for change in patch.changes if change.after is not None]
     whole = {
         "root": plan.root,
         "remove": list(patch.paths),
+        "files": [(path, int(one.git_mode, 8), len(one.data)) for path, one in files],
         "env": {**env, **plan.env},
         "timeout_s": plan.timeout_s,
         "log_bytes": _LOG_BYTES,
         **order,
     }
-    stdin = json.dumps(whole).encode() + b"\n" + _archive(patch)
+    stdin = b"".join((json.dumps(whole).encode(), b"\n", *(one.data for _, one in files)))
     try:
         room.write(_PLACE, _PROGRAM.read_bytes())
         # Not -I: the hash seed is a variable. The room's variables are the grader's.
@@ -224,22 +224,3 @@ def _described(seen: Mapping[str, Any], outcomes: Mapping[str, Outcome], problem
         log=bytes(seen.get("log", b"")).decode("utf-8", "replace"),
         tests_s=float(seen.get("tests_s", 0.0)),
     )
-
-
-def _archive(patch: Patch) -> bytes:
-    """Return the files that a patch leaves, as a tar archive with fixed times."""
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for change in patch.changes:
-            if change.after is None:
-                continue
-            member = tarfile.TarInfo(change.path)
-            member.mode = 0o755 if change.after.executable else 0o644
-            if change.after.kind == "link":
-                member.type = tarfile.SYMTYPE
-                member.linkname = change.after.data.decode("utf-8", "surrogateescape")
-                archive.addfile(member)
-                continue
-            member.size = len(change.after.data)
-            archive.addfile(member, io.BytesIO(change.after.data))
-    return stream.getvalue()

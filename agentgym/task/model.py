@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
+from agentgym import catalogue
 from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.protocols import ForeignTask
@@ -65,10 +66,18 @@ class SetupManifest(Manifest):
 
 
 class ReplayManifest(Manifest):
-    """The `[replay]` table: allowed differences between two executions of the same actions."""
+    """The `[replay]` table: allowed differences between two executions of the same actions.
+
+    Attributes:
+        volatile_paths: Globs of paths that may differ at the end.
+        volatile_text: Regular expressions for text of observations that may differ.
+        volatile_screen: Whether the views of a screen may differ, because an application draws it
+            at its own pace; then only ends are compared.
+    """
 
     volatile_paths: tuple[Annotated[str, AfterValidator(_absolute)], ...] = ()
     volatile_text: tuple[Annotated[str, AfterValidator(_regular_expression)], ...] = ()
+    volatile_screen: bool = False
 
 
 class TaskManifest(Manifest):
@@ -175,6 +184,14 @@ class Task:
         return None if only_services else folder
 
     @property
+    def shared_setup(self) -> Path | None:
+        """Folder ``envs/<env>/setup``, which the setups of an environment's tasks share, if any."""
+        env = catalogue.folders("envs").get(self.manifest.env)
+        if self.setup is None or env is None or not (env / "setup").is_dir():
+            return None
+        return env / "setup"
+
+    @property
     def services_setup(self) -> Path | None:
         """Script that sets up the services; None if they start as the environment has them."""
         path = self.folder / "setup" / "services.py"
@@ -201,7 +218,7 @@ class Instance:
         """Return the SHA-256 of all that determines the prepared files, except the recipe.
 
         Raises:
-            TaskError: The setup folder holds something other than files, folders and links.
+            TaskError: A setup folder holds something other than files, folders and links.
         """
         content: dict[str, Json] = {
             "format": _FINGERPRINT,
@@ -209,6 +226,8 @@ class Instance:
             "params": self.params,
             "setup": self.task.manifest.setup.model_dump(),
         }
+        if (shared := self.task.shared_setup) is not None:
+            content["shared"] = list(_describe(shared))
         return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 

@@ -31,6 +31,7 @@ from agentgym.task.template import canonical, environment
 from agentgym.threads import to_thread
 
 _SETUP = "/run/agentgym/setup"
+_SHARED = "/run/agentgym/shared"
 _GOLD = "/run/agentgym/gold"
 _TAIL_LINES = 40
 _USE_UP = "i=0; while [ $i -lt $1 ]; do (:); i=$((i+1)); done"
@@ -205,6 +206,12 @@ def _cache(staged: Path, gold: Path, cached: CachedSetup) -> None:
     note(gold, cached)
 
 
+def for_setup(recipe: Recipe) -> Recipe:
+    """Return the recipe of the sandbox in which a setup runs, as root."""
+    services = tuple(service for service in recipe.services if service.in_setup)
+    return replace(recipe, user="root", services=services)
+
+
 async def run_setup(
     instance: Instance,
     provider: SandboxProvider,
@@ -226,7 +233,7 @@ async def run_setup(
         SandboxError: The sandbox cannot start or died.
     """
     # A setup makes what the agent's user then finds.
-    sandbox = await provider.start(replace(recipe, user="root"))
+    sandbox = await provider.start(for_setup(recipe))
     try:
         await _check_needs(sandbox, instance.task)
         if instance.task.setup is not None:
@@ -234,7 +241,7 @@ async def run_setup(
                 await sandbox.upload(surroundings.programs, surroundings.place)
             await _run_script(sandbox, instance, instance.task.setup, surroundings)
             await sandbox.download(_GOLD, staged)
-            await _succeed(sandbox, ["rm", "-rf", _SETUP, _GOLD, surroundings.place])
+            await _succeed(sandbox, ["rm", "-rf", _SETUP, _SHARED, _GOLD, surroundings.place])
         else:
             await to_thread(staged.mkdir)
         changes: tuple[Change, ...] | None = None
@@ -252,7 +259,7 @@ async def _compared(
     provider: SandboxProvider, recipe: Recipe, after: Snapshot
 ) -> tuple[Change, ...]:
     """Return the changes of a setup if the provider cannot list them for a running sandbox."""
-    untouched = await provider.start(replace(recipe, user="root"))
+    untouched = await provider.start(for_setup(recipe))
     try:
         before = await untouched.seal()
     finally:
@@ -286,6 +293,9 @@ async def _run_script(
     await sandbox.upload(folder, _SETUP)
     await _succeed(sandbox, ["mkdir", _GOLD])
     own = {"AGENTGYM_SETUP": _SETUP, "AGENTGYM_GOLD": _GOLD}
+    if (shared := instance.task.shared_setup) is not None:
+        await sandbox.upload(shared, _SHARED)
+        own["AGENTGYM_SHARED"] = _SHARED
     argv = ["/bin/bash", f"{_SETUP}/setup.sh"]
     if surroundings.programs is not None:
         argv = ["/bin/bash", "-c", _WITH_PROGRAMS, surroundings.place, *argv]

@@ -138,21 +138,16 @@ class Rollouts:
 
     async def group(self, assignment: Assignment) -> Group:
         """Play the attempts of a group; each attempt is a tree if the rollouts branch."""
-        if self._tree is not None:
-            attempts = range(assignment.size)
-            return _joined(
-                assignment,
-                await asyncio.gather(*(self._grow(assignment, attempt) for attempt in attempts)),
-            )
-        played = await asyncio.gather(
-            *(self._attempt(assignment, attempt) for attempt in range(assignment.size))
-        )
-        scored = tuple(each for each in played if isinstance(each, Trajectory))
-        missing = tuple(each for each in played if isinstance(each, str))
-        return Group(assignment, scored, missing)
+        attempts = range(assignment.size)
+        played = await asyncio.gather(*(self.attempt(assignment, each) for each in attempts))
+        return joined(assignment, played)
 
-    async def _attempt(self, assignment: Assignment, attempt: int) -> Trajectory | str:
-        """Return the trajectory, or why it has no score."""
+    async def attempt(self, assignment: Assignment, attempt: int) -> Group:
+        """Play one attempt of a group, and return what it adds to the group; see `joined`."""
+        play = self._play if self._tree is None else self._grow
+        return await play(assignment, attempt)
+
+    async def _play(self, assignment: Assignment, attempt: int) -> Group:
         steps: list[Step] = []
         async with self._slots:
             began_s = time.monotonic()
@@ -170,15 +165,15 @@ class Rollouts:
             self.busy_s += time.monotonic() - began_s
             self.episodes += 1
         if not result.verdict.scored:
-            return f"{result.verdict.status}: {result.error}"
+            return _unscored(assignment, f"{result.verdict.status}: {result.error}")
         values: Sequence[float] = ()
         if self._step_rewards is not None:
             try:
                 values = await self._step_values(self._step_rewards, assignment, steps, result)
             except AgentGymError as error:
-                return f"step rewards: {error}"
+                return _unscored(assignment, f"step rewards: {error}")
         found = _trajectory(steps, result, values=values)
-        return replace(found, tokens=policy.shown(found.tokens))
+        return Group(assignment, (replace(found, tokens=policy.shown(found.tokens)),))
 
     async def _step_values(
         self,
@@ -194,9 +189,7 @@ class Rollouts:
         """Add an attempt to the record, if there is one, and return its id."""
         if (store := self._store) is None:
             return None
-        group = f"{assignment.number}"
-        plan = EpisodePlan(assignment.task, assignment.seed, attempt, POLICY, group)
-        return await store.threads.finish(store.add, plan)
+        return await store.threads.finish(store.add, plan_of(assignment, attempt))
 
     async def _end(
         self,
@@ -212,8 +205,7 @@ class Rollouts:
             name, spent_s = environment.provider.name, time.monotonic() - began_s
             await store.threads.finish(record_end, store, row, name, ending, spent_s)
 
-    async def _grow(self, assignment: Assignment, attempt: int) -> EpisodeTree | str:
-        """Return the tree, or why it has none."""
+    async def _grow(self, assignment: Assignment, attempt: int) -> Group:
         assert self._tree is not None
         async with self._slots:
             began_s, played, reason = time.monotonic(), None, ""
@@ -238,7 +230,33 @@ class Rollouts:
                 if record is not None:
                     await self._end(*record, environment, failed(first), began_s)
             self.busy_s += time.monotonic() - began_s
-        return reason if played is None else played
+        return _unscored(assignment, reason) if played is None else _leaves(assignment, played)
+
+
+def plan_of(assignment: Assignment, attempt: int) -> EpisodePlan:
+    """Return an attempt as a record plans it."""
+    group = f"{assignment.number}"
+    return EpisodePlan(assignment.task, assignment.seed, attempt, POLICY, group)
+
+
+def joined(assignment: Assignment, parts: Sequence[Group]) -> Group:
+    """Return the attempts of a group, played apart from each other, as one group."""
+    trajectories, missing, parents = list[Trajectory](), list[str](), list[int]()
+    for part in parts:
+        first = len(parents)
+        parents += [parent + first if parent >= 0 else -1 for parent in part.parents]
+        missing += part.missing
+        for each in part.trajectories:
+            if each.leaf >= 0:
+                nodes = tuple(node + first for node in each.nodes)
+                each = replace(each, nodes=nodes, leaf=each.leaf + first)
+            trajectories.append(each)
+    return Group(assignment, tuple(trajectories), tuple(missing), tuple(parents))
+
+
+def _unscored(assignment: Assignment, reason: str) -> Group:
+    """Return an attempt that adds nothing to its group."""
+    return Group(assignment, (), (reason,))
 
 
 def _trajectory(
@@ -273,25 +291,20 @@ def _trajectory(
     return Trajectory(result.verdict.score, tokens, states, tuple(at), leaf, tuple(rewards))
 
 
-def _joined(assignment: Assignment, trees: Sequence[EpisodeTree | str]) -> Group:
-    """Return the leaves of several trees of one task and seed as one group."""
-    trajectories, missing, parents = list[Trajectory](), list[str](), list[int]()
-    for tree in trees:
-        if isinstance(tree, str):
-            missing.append(tree)
+def _leaves(assignment: Assignment, tree: EpisodeTree) -> Group:
+    """Return the leaves of a tree as a group of its own."""
+    trajectories, missing = list[Trajectory](), list[str]()
+    for leaf in tree.leaves:
+        result, path = tree.nodes[leaf].result, tree.path(leaf)
+        assert result is not None  # It is a leaf.
+        if not result.verdict.scored:
+            missing.append(f"{result.verdict.status}: {result.error}")
             continue
-        first = len(parents)
-        parents += [node.parent + first if node.parent >= 0 else -1 for node in tree.nodes]
-        for leaf in tree.leaves:
-            result, path = tree.nodes[leaf].result, tree.path(leaf)
-            assert result is not None  # It is a leaf.
-            if not result.verdict.scored:
-                missing.append(f"{result.verdict.status}: {result.error}")
-                continue
-            steps = [(node, step) for node in path for step in tree.nodes[node].steps]
-            nodes = [first + node for node, _ in steps] + [first + leaf]
-            trajectories.append(_trajectory([step for _, step in steps], result, nodes))
-    return Group(assignment, tuple(trajectories), tuple(missing), tuple(parents))
+        steps = [(node, step) for node in path for step in tree.nodes[node].steps]
+        nodes = [node for node, _ in steps] + [leaf]
+        trajectories.append(_trajectory([step for _, step in steps], result, nodes))
+    parents = tuple(node.parent for node in tree.nodes)
+    return Group(assignment, tuple(trajectories), tuple(missing), parents)
 
 
 def _states(steps: Sequence[Step], completions: int) -> tuple[str, ...]:

@@ -7,28 +7,23 @@ interrupted goes on from its last checkpoint as if it had not been.
 from __future__ import annotations
 
 import asyncio
-import copy
-import hashlib
 import random
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from torch import nn
-
-from agentgym import plugins
-from agentgym.env.environment import Environment
+from agentgym.cluster.place import ClusterOptions
 from agentgym.env.opening import load_built
 from agentgym.errors import ConfigError, RecordError
+from agentgym.task.model import Task
+from agentgym.train.cluster_player import open_cluster_player
 from agentgym.train.curriculum import Curriculum
 from agentgym.train.engine import RolloutEngine
 from agentgym.train.learner import Learner
-from agentgym.train.loading import load_policy
-from agentgym.train.policy import TokenPolicy
+from agentgym.train.loading import LoadedPolicy, load_policy
+from agentgym.train.players import LocalPlayer, Player, open_environments
 from agentgym.train.progress import TrainingProgress
-from agentgym.train.rollouts import Assignment, Group, Rollouts
-from agentgym.train.sampling.sampler import Sampler
-from agentgym.train.step_rewards import StepRewards
+from agentgym.train.rollouts import Assignment, Group
 from agentgym.train.training_run import SAVED_POLICY, Metrics, TrainingRun
 from agentgym.train.warm_start import WarmStart, open_warm_start
 
@@ -45,59 +40,34 @@ class Trainer:
 
     def __init__(
         self,
-        environments: dict[str, Environment],
         run: TrainingRun,
         progress: TrainingProgress,
+        loaded: LoadedPolicy,
+        player: Player,
+        tasks: Mapping[str, Task],
     ) -> None:
-        self._config = config = run.config
-        self._run, self._progress, self._environments = run, progress, environments
-        self._loaded = load_policy(config.policy, seed=config.seed)
-        for note in self._loaded.notes:
-            progress.note(note)
-        self._template, self._model = self._loaded.template, self._loaded.module
-        # Where rollouts go on while the policy learns, they sample from a copy of it.
-        copied = copy.deepcopy(self._loaded.model) if config.rollouts.staleness else None
-        sampled = copied or self._loaded.model
-        assert isinstance(sampled, nn.Module)
-        self._sampled = sampled
+        self._config, self._run, self._progress = run.config, run, progress
+        self._loaded, self._player, self._tasks = loaded, player, tasks
         self._learner = self._make_learner()
-        self._sampler = Sampler(
-            sampled,
-            rows=config.rollouts.jobs,
-            batch_invariant=config.policy.batch_invariant,
-        )
-        rollouts = config.rollouts
-        tasks = [environment.task.id for environment in environments.values()]
-        self._store = run.open_record(tasks) if rollouts.record else None
-        weights = config.algorithm.step_rewards
-        self._step_rewards = StepRewards(weights) if weights else None
-        self._rollouts = Rollouts(
-            *(environments, self._policy),
-            jobs=rollouts.jobs,
-            tree=rollouts.tree,
-            store=self._store,
-            step_rewards=self._step_rewards,
-        )
         self._engine = self._make_engine()
         self.iteration = 0
 
-    def resume(self) -> None:
-        """Go on from the run's checkpoint, if there is one.
+    async def begin(self) -> None:
+        """Begin with the policy as it was loaded, or go on from the run's checkpoint.
 
         Raises:
-            RecordError: It cannot be read.
+            RecordError: The checkpoint cannot be read.
         """
-        if (state := self._run.load()) is None:
-            return
-        try:
-            self._model.load_state_dict(state["model"])
-            self._sampled.load_state_dict(state["model"])
-            self._learner.load_state_dict(state["learner"])
-            self._engine.load_state_dict(state["engine"])
-        except (KeyError, RuntimeError, ValueError) as error:
-            raise RecordError(f"{self._run.folder}: its checkpoint does not fit: {error}") from None
-        self.iteration = state["iteration"]
-        self._sampler.version = self._engine.version
+        if (state := self._run.load()) is not None:
+            try:
+                self._loaded.module.load_state_dict(state["model"])
+                self._learner.load_state_dict(state["learner"])
+                self._engine.load_state_dict(state["engine"])
+            except (KeyError, RuntimeError, ValueError) as error:
+                told = f"{self._run.folder}: its checkpoint does not fit: {error}"
+                raise RecordError(told) from None
+            self.iteration = state["iteration"]
+        await self._player.update(self._engine.version, lambda: None)
 
     async def train(self) -> list[Metrics]:
         """Train until the configured number of iterations; returns the figures of each.
@@ -119,9 +89,6 @@ class Trainer:
     async def close(self) -> None:
         """End what is being played and sampled."""
         await self._engine.close()
-        await self._sampler.close()
-        if self._store is not None:
-            self._store.close()
         self._run.close()
 
     def _note(self, metrics: Metrics) -> None:
@@ -129,7 +96,7 @@ class Trainer:
         self._run.save(
             {
                 "iteration": self.iteration,
-                "model": self._model.state_dict(),
+                "model": self._loaded.module.state_dict(),
                 "learner": self._learner.state_dict(),
                 "engine": self._engine.state_dict(),
             }
@@ -137,7 +104,7 @@ class Trainer:
         self._progress.iteration(metrics)
 
     async def _iterate(self) -> Metrics:
-        began_s, busy_s = time.monotonic(), self._rollouts.busy_s
+        began_s, busy_s = time.monotonic(), self._player.busy_s
         number = self.iteration + 1
         batch = await self._engine.batch(
             lambda ready, wanted: self._progress.playing(f"iteration {number}", ready, wanted)
@@ -146,8 +113,8 @@ class Trainer:
         metrics: Metrics = {"iteration": number, **_figures(batch.played)}
         metrics["drift"] = await asyncio.to_thread(self._drift, batch.played)
         metrics["groups"] = len(batch.groups)
-        if self._step_rewards is not None:
-            metrics["grader_failures"] = self._step_rewards.take_failures()
+        if self._config.algorithm.step_rewards:
+            metrics["grader_failures"] = self._player.take_failures()
         if batch.groups:
             oldest = min(group.oldest for group in batch.groups)
             metrics["staleness"] = self._engine.version - oldest
@@ -160,7 +127,7 @@ class Trainer:
             metrics |= await self._evaluate()
             await asyncio.to_thread(self._loaded.save, self._run.folder / SAVED_POLICY)
         spent_s = learnt_s - began_s
-        live_s = self._rollouts.busy_s - busy_s
+        live_s = self._player.busy_s - busy_s
         metrics |= {
             "tokens_per_s": round(int(metrics["tokens"] or 0) / (played_s - began_s)),
             "utilisation": round(live_s / (spent_s * self._config.rollouts.jobs), 3),
@@ -173,21 +140,17 @@ class Trainer:
         rewards = [each.reward for group in groups for each in group.trajectories]
         if self._config.algorithm.shuffle_rewards:
             random.Random(f"{self._config.seed} {self.iteration}").shuffle(rewards)
-        if self._sampled is self._model:
-            async with self._sampler.updating():
-                return await asyncio.to_thread(self._learner.update, groups, rewards)
-        figures = await asyncio.to_thread(self._learner.update, groups, rewards)
-        async with self._sampler.updating():
-            self._sampled.load_state_dict(self._model.state_dict())
-        return figures
+        return await self._player.update(
+            self._engine.version + 1, lambda: self._learner.update(groups, rewards)
+        )
 
     def _open_warm_start(self) -> WarmStart | None:
         """Read the data sets that the policy learns from first, without held-out instances."""
         instances = {
-            id: environment.task.instance
-            for task, environment in self._environments.items()
-            if task in self._config.evaluated
-            for id in (task, environment.task.id)
+            id: task.instance
+            for name, task in self._tasks.items()
+            if name in self._config.evaluated
+            for id in (name, task.id)
         }
         seeds = self._config.evaluation.seeds
         held_out = {id: [make(seed).params for seed in seeds] for id, make in instances.items()}
@@ -195,15 +158,15 @@ class Trainer:
         def is_held_out(task: str, seed: int) -> bool:
             return task in instances and instances[task](seed).params in held_out[task]
 
-        return open_warm_start(self._config, self._template.vocabulary, is_held_out)
+        return open_warm_start(self._config, self._loaded.template.vocabulary, is_held_out)
 
     async def _warm(self, warm_start: WarmStart | None) -> Metrics:
         """Learn from the data sets, and measure the policy again."""
         if warm_start is None:
             return {}
-        async with self._sampler.updating():
-            figures = await asyncio.to_thread(warm_start.learn, self._loaded.model)
-            self._sampled.load_state_dict(self._model.state_dict())
+        figures = await self._player.update(
+            self._engine.version, lambda: warm_start.learn(self._loaded.model)
+        )
         self._learner = self._make_learner()
         measured = await self._evaluate()
         return {**figures, "warm_pass_rate": measured["evaluation_pass_rate"]}
@@ -217,10 +180,9 @@ class Trainer:
     async def _evaluate(self) -> Metrics:
         """Play the seeds that are not trained on, as the policy samples."""
         evaluation = self._config.evaluation
-        rollouts = Rollouts(self._environments, self._policy, jobs=self._config.rollouts.jobs)
         groups = await asyncio.gather(
             *(
-                rollouts.group(Assignment(_EVALUATION, task, seed, evaluation.trials))
+                self._player.measure(Assignment(_EVALUATION, task, seed, evaluation.trials))
                 for task in self._config.evaluated
                 for seed in evaluation.seeds
             )
@@ -233,17 +195,7 @@ class Trainer:
         """Return the share of completions whose text, encoded anew, has other tokens."""
         played = [each.tokens for group in groups for each in group.trajectories]
         completions = [ids for tokens in played for ids in tokens.completions()]
-        return _mean([float(self._template.drifts(ids)) for ids in completions])
-
-    def _policy(self, assignment: Assignment, attempt: str) -> TokenPolicy:
-        told = f"{self._config.seed} {assignment.number} {attempt}"
-        return TokenPolicy(
-            self._sampler,
-            self._template,
-            limit=self._loaded.completion_tokens,
-            temperature=self._config.rollouts.temperature,
-            seed=int.from_bytes(hashlib.sha256(told.encode()).digest()[:8]),
-        )
+        return _mean([float(self._loaded.template.drifts(ids)) for ids in completions])
 
     def _make_engine(self) -> RolloutEngine:
         rollouts = self._config.rollouts
@@ -255,7 +207,7 @@ class Trainer:
             seed=self._config.seed,
         )
         return RolloutEngine(
-            self._rollouts,
+            self._player,
             curriculum,
             batch=rollouts.groups,
             staleness=rollouts.staleness,
@@ -273,7 +225,7 @@ class Trainer:
         seeds = range(self._config.rollouts.instances)
         if task not in self._config.evaluated:
             return list(seeds)
-        instance = self._environments[task].task.instance
+        instance = self._tasks[task].instance
         held_out = [instance(seed).params for seed in self._config.evaluation.seeds]
         if found := [seed for seed in seeds if instance(seed).params not in held_out]:
             return found
@@ -284,26 +236,39 @@ class Trainer:
 
 
 @asynccontextmanager
-async def open_trainer(run: TrainingRun, progress: TrainingProgress) -> AsyncIterator[Trainer]:
+async def open_trainer(
+    run: TrainingRun, progress: TrainingProgress, cluster: ClusterOptions | None = None
+) -> AsyncIterator[Trainer]:
     """Open the environments and the policy of a training run, and close them.
 
     Args:
         run: The run; it is continued if it holds a checkpoint.
         progress: Shows what happens.
+        cluster: A cluster whose workers play the episodes; None: this process plays them.
 
     Raises:
-        AgentGymError: A task or the sandbox provider is unknown or broken.
+        AgentGymError: A task, the sandbox provider or the cluster is unknown or broken.
     """
+    config = run.config
+    loaded = load_policy(config.policy, seed=config.seed)
+    for note in loaded.notes:
+        progress.note(note)
     async with AsyncExitStack() as closing:
-        provider = plugins.make_provider(run.config.sandbox)
-        closing.push_async_callback(provider.close)
-        environments = {
-            task: await closing.enter_async_context(Environment(load_built(task), provider))
-            for task in run.config.tasks
-        }
-        trainer = Trainer(environments, run, progress)
+        tasks = {name: load_built(name) for name in config.tasks}
+        store = None
+        if config.rollouts.record:
+            store = run.open_record([task.id for task in tasks.values()])
+            closing.callback(store.close)
+        if cluster is None:
+            environments = await closing.enter_async_context(open_environments(config))
+            player: Player = LocalPlayer(config, loaded, environments, store)
+        else:
+            opening = open_cluster_player(config, loaded.module, store, cluster, progress.note)
+            player = await closing.enter_async_context(opening)
+        closing.push_async_callback(player.close)
+        trainer = Trainer(run, progress, loaded, player, tasks)
         closing.push_async_callback(trainer.close)
-        trainer.resume()
+        await trainer.begin()
         yield trainer
 
 

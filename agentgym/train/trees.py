@@ -2,8 +2,8 @@
 
 A branch is chosen before its sandbox is forked: at a branching step several completions are
 sampled, and only those with different calls get a fork, because equal calls from one state lead to
-one state. The number of leaves is divided among the branches, so the shape of a tree does not
-depend on which branch is faster.
+one state. Calls that nearly agree can count as equal (`TreeConfig.likeness`). The number of leaves
+is divided among the branches, so the shape of a tree does not depend on which branch is faster.
 
 Sources: Ji et al. 2025, "Tree Search for LLM Agent Reinforcement Learning" (Tree-GRPO); Hou et al.
 2025, "TreeRL" (branching at uncertain tokens); Dong et al. 2025, "ARPO" (at uncertain steps).
@@ -12,10 +12,12 @@ Sources: Ji et al. 2025, "Tree Search for LLM Agent Reinforcement Learning" (Tre
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -52,6 +54,9 @@ class TreeConfig(Manifest):
     """Branches of a fork, at most."""
     at: BranchAt = BranchAt.SURPRISE
     steps: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    likeness: float = Field(default=1.0, gt=0, le=1)
+    """Calls of one tool whose arguments agree in at least this share of their text get one fork; 1:
+    only equal calls."""
     surprise: float = Field(default=1.0, ge=0)
     """Mean negative log-probability of a step's tokens from which on it is forked, in nats."""
     reflection: str = ""
@@ -81,7 +86,7 @@ class EpisodeTree:
         nodes: Each after its parent.
         forks: Sandboxes that were forked. A branch whose fork failed is left out; it is no failure
             of the policy, and the others go on.
-        alike: Sampled calls that were not followed, because a sibling makes the same.
+        alike: Sampled calls that were not followed, because a sibling makes the same or nearly so.
     """
 
     nodes: Sequence[TreeNode]
@@ -270,7 +275,7 @@ class _Branch:
                 branch = _Branch(player, self._episode, -1, f"{self._name}.{self._forks}", 1)
                 siblings.append(branch)
                 action = await branch._choose(self._briefing, observation, tools, history)
-                if action in known:
+                if action and any(_is_like(action, one, player.config.likeness) for one in known):
                     player.alike += 1
                     await siblings.pop().close()
                     continue
@@ -341,6 +346,9 @@ class _Branch:
             player.begin(branch, observation)
 
 
+_LONGEST_COMPARED: Final = 500
+"""Characters of the longest arguments that are compared in part."""
+
 _FAILED = (Effect.ERROR, Effect.TIMEOUT)
 
 
@@ -351,6 +359,19 @@ def _branches(config: TreeConfig, decision: Decision, step: int) -> bool:
     if config.at is BranchAt.SURPRISE:
         return surprise(decision) >= config.surprise
     return False
+
+
+def _is_like(one: Action, other: Action, likeness: float) -> bool:
+    """Whether two calls from one state are equal, or nearly so."""
+    if one == other:
+        return True
+    if likeness == 1 or one.tool != other.tool:
+        return False
+    mine, theirs = (json.dumps(dict(each.arguments), sort_keys=True) for each in (one, other))
+    # The time of the comparison grows with the product of the lengths.
+    if max(len(mine), len(theirs)) > _LONGEST_COMPARED:
+        return False
+    return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= likeness
 
 
 def surprise(decision: Decision) -> float:

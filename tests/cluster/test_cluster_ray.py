@@ -9,20 +9,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from ray_nodes import MARKS, ray_head
 
-from agentgym.cluster.place import Place
+from agentgym.cluster.place import ClusterOptions, Place
 from agentgym.eval.plan import start_run
-from agentgym.eval.remote import ClusterOptions, evaluate_on_cluster
+from agentgym.eval.remote import evaluate_on_cluster
 from agentgym.eval.settings import read_settings
 
-pytestmark = [
-    pytest.mark.full,
-    pytest.mark.timeout(600),
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings(
-        "ignore::FutureWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-    ),
-]
+pytestmark = MARKS
 
 AGENT = """
 import asyncio
@@ -71,14 +65,9 @@ class Nothing:
 
 
 @pytest.fixture
-def cluster(monkeypatch):
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    cluster_utils = pytest.importorskip("ray.cluster_utils")
-    found = cluster_utils.Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
-    )
-    yield found
-    found.shutdown()
+def cluster():
+    with ray_head() as found:
+        yield found
 
 
 def alive(pid):

@@ -16,9 +16,10 @@ import pytest
 from agentgym.cluster.workers import LOSSES, WorkerLostError, Workers
 from agentgym.errors import RecordError
 from agentgym.eval.plan import start_run
-from agentgym.eval.remote import EpisodeWork, Played, RemoteEpisodes, _packed, _unpack
+from agentgym.eval.remote import EpisodeWork, Played, RemoteEpisodes
 from agentgym.eval.results import build_results
 from agentgym.eval.settings import read_settings
+from agentgym.rollout.handover import pack, unpack
 
 TASK = "tools/largest-debtors-v1"
 
@@ -144,14 +145,14 @@ async def test_a_damaged_record_of_a_worker_is_not_merged(store, tmp_path, monke
     await work.open()
     played = await work.do(store.episode(1).plan)
     await work.close()
-    _unpack(played.archive, tmp_path / "other")
+    unpack(played.archive, tmp_path / "other")
     with closing(sqlite3.connect(tmp_path / "other" / "run.db")) as database, database:
         database.execute("UPDATE steps SET decision = '[5]', digest = ''")
     workers, _ = workers_of(store)
     await workers.close()
 
     async def done(plan):
-        return Played(_packed(tmp_path / "other"))
+        return Played(pack(tmp_path / "other"))
 
     monkeypatch.setattr(workers, "do", done)
     with pytest.raises(RecordError, match="damaged"):

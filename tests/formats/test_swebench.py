@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from agentgym import catalogue
 from agentgym.cli.app import app
 from agentgym.env.environment import Environment
-from agentgym.eval.requirements import build_images
+from agentgym.eval.requirements import build_images, used_fallbacks
 from agentgym.formats.swebench.format import SweBenchFormat
 from agentgym.records import Action
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
@@ -238,6 +238,19 @@ def test_bad_instances_stop_an_import_or_are_left_out(tmp_path: Path, monkeypatc
     assert shown.exit_code == 0 and "1 tasks written, 1 instances left out" in shown.output
     assert "patch: expected the gold patch" in shown.output
     assert "has no clone of x/y" in shown.output
+
+
+def test_a_version_that_is_not_at_hand_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(catalogue, "imported_dir", lambda: tmp_path / "imported")
+    good = make_instance(tmp_path / "clones")
+    old = good | {"instance_id": "ada__tally-2", "install_config": {"python": "3.8"}}
+    file = write_instances(tmp_path / "mine.jsonl", good, old)
+    command = ["task", "import", "swebench", str(file), "--clones", str(tmp_path / "clones")]
+    done = CliRunner().invoke(app, command)
+    assert "python 3.8 is not at hand; recipe swe-python stands in for it: 1 tasks" in done.output
+    ids = [f"swebench-mine/ada__tally-{number}-v1" for number in (1, 2)]
+    expected = {ids[1]: {"python 3.8": "recipe swe-python"}}
+    assert used_fallbacks([*ids, "terminal/calendar-report-v1", "no/such-v1"]) == expected
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ class Clinic:
         self.base_run = None
 
     def wait(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(120)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(600)
 
     async def begin(self):
         recipe = load_recipe("swe-python")

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, says
 from swe_repository import FIX, TESTS, commit, git, make_repository
+from typer.testing import CliRunner
 
-from agentgym.errors import TaskError
+from agentgym.cli.app import app
+from agentgym.errors import AgentGymError, TaskError
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.swe.clone import Clone, open_clone
 from agentgym.swe.instance_files import read_instances
@@ -93,6 +95,28 @@ def test_the_history_tells_titles_numbers_and_quarters(
     assert merge.base == commits["flaky"]
     assert end_of("2023q4") == datetime(2024, 1, 1, tzinfo=UTC)
     assert end_of("2024q1") == datetime(2024, 4, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nowhere"], "no such folder"),
+        ([".", "--out", "made"], "not a git repository"),
+        (["clone", "--from", "nothing"], "'nothing'; expected a commit, a branch or a tag"),
+        (["clone", "--from", "a" * 40], "fetch it: git -C"),
+        (["clone", "--name", "x y"], "expected owner/name, got 'x y'; give the repository's name"),
+        (["clone", "--out", "a file"], "a file: no folder can be made here"),
+        (["clone", "--out", "a file/below"], "no folder can be made here"),
+        (["clone", "--specs", "a file"], "a file"),
+    ],
+)
+def test_what_cannot_be_mined_is_told(mined, tmp_path, monkeypatch, words, told):
+    monkeypatch.chdir(tmp_path)
+    Path("clone").symlink_to(mined[0].path)
+    Path("a file").write_text("text")
+    options = [] if "--out" in words else ["--out", "made"]
+    with pytest.raises(AgentGymError, match=told):
+        CliRunner().invoke(app, ["task", "mine", *words, *options], catch_exceptions=False)
 
 
 def test_changes_without_code_or_tests_are_dropped(mined: tuple[Clone, dict[str, str]]) -> None:

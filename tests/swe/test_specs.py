@@ -148,6 +148,23 @@ def test_odd_content_of_a_repository(tmp_path: Path) -> None:
     assert (target / "ünïcode name.txt").read_text() == "x"
 
 
+def test_submodules_are_empty_folders_and_pointers_stay_pointers(tmp_path: Path) -> None:
+    folder = tmp_path / "clone"
+    make_repository(folder)
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"
+    (folder / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    git(folder, "config", "filter.lfs.smudge", f"touch {tmp_path / 'ran'}; cat")
+    commit(folder, {"data.bin": pointer}, "Data")
+    git(folder, "update-index", "--add", "--cacheinfo", f"160000,{'a' * 40},vendor/lib")
+    git(folder, "commit", "-q", "-m", "A submodule")
+    target = tmp_path / "files"
+    target.mkdir()
+    assert write_files(open_clone(folder), "HEAD", target) == ["vendor/lib"]
+    assert (target / "vendor" / "lib").is_dir() and not list((target / "vendor/lib").iterdir())
+    assert (target / "data.bin").read_text() == pointer
+    assert not (tmp_path / "ran").exists()
+
+
 def test_absent_clones_and_commits_are_told(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=r"has no clone of ada/tally; .*git clone"):
         find_clone(tmp_path, "ada/tally")

@@ -25,7 +25,7 @@ from agentgym.errors import (
     TaskError,
     UnsupportedError,
 )
-from agentgym.records import Change, ChangeKind, ExecResult, Limits, Recipe, Snapshot
+from agentgym.records import Change, ChangeKind, ExecResult, Limits, Recipe, Service, Snapshot
 from agentgym.task.load import load_task
 from agentgym.task.model import Instance
 from agentgym.task.setup import prepare
@@ -146,6 +146,54 @@ async def test_the_digest_covers_files_where_a_sandbox_notes_no_changes(
     reticent.programs["/bin/bash"] = more
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "other"))
     assert (await prepare(instance, reticent, RECIPE)).digest != prepared.digest
+
+
+class Sharing(Zoo):
+    """Its guests note what the setup finds below $AGENTGYM_SHARED."""
+
+    async def setup(
+        self, sandbox: MemorySandbox, argv: Sequence[str], env: Mapping[str, str]
+    ) -> ExecResult:
+        shared = env.get("AGENTGYM_SHARED", "/nowhere")
+        sandbox.files["/srv/shared.txt"] = sandbox.files.get(f"{shared}/tools.py", b"nothing")
+        return await super().setup(sandbox, argv, env)
+
+
+async def test_setups_of_an_environment_share_a_folder_which_leaves_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path / "mine"))
+    toml = TASK_TOML.replace('env = "terminal"', 'env = "yard"')
+    task = load_task(write_task(tmp_path, {"task.toml": toml}))
+    env = tmp_path / "mine/envs/yard"
+    env.mkdir(parents=True)
+    (env / "env.toml").write_text('schema_version = "agentgym.env/1"\n')
+    seen = []
+    for text in (None, "one", "two"):
+        if text is not None:
+            (env / "setup").mkdir(exist_ok=True)
+            (env / "setup/tools.py").write_text(text)
+        zoo, instance = Sharing(), task.instance(5)
+        prepared = await prepare(instance, zoo, RECIPE)
+        files = zoo.layers[prepared.snapshot.layers[0]]
+        assert not any("tools.py" in path for path in files)
+        seen.append((files["/srv/shared.txt"], instance.fingerprint()))
+    assert [text for text, _ in seen] == [b"nothing", b"one", b"two"]
+    assert len({fingerprint for _, fingerprint in seen}) == 3
+
+
+async def test_services_that_a_setup_does_not_need_are_not_started(instance: Instance) -> None:
+    db, screen = Service("db", "db"), Service("screen", "screen", in_setup=False)
+    zoo, recipe = Zoo(), replace(RECIPE, services=(db, screen))
+    started = []
+
+    async def start(recipe: Recipe, snapshot: Snapshot | None = None) -> MemorySandbox:
+        started.append(recipe)
+        return await MemoryProvider.start(zoo, recipe, snapshot)
+
+    zoo.start = start  # type: ignore[method-assign]
+    await prepare(instance, zoo, recipe)
+    assert [one.services for one in started] == [(db,)] and started[0].user == "root"
 
 
 async def test_a_prepared_instance_is_found_again(instance: Instance) -> None:

@@ -10,6 +10,9 @@ import hashlib
 import json
 from pathlib import Path
 
+from agentgym.swe.releases.pair import bundled_pairs
+from agentgym.swe.releases.task_folder import SUITE
+
 ROOT = Path(__file__).resolve().parents[2] / "tasks"
 NOTED = Path(__file__).with_suffix(".json")
 
@@ -41,9 +44,15 @@ def note(folder, version):
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         noted = json.loads(file.read() or "{}") | {_name(folder): version}
-        kept = {name: noted[name] for name in sorted(noted) if (ROOT / name).is_dir()}
+        kept = {name: noted[name] for name in sorted(noted) if _exists(name)}
         file.truncate(0)
         file.write(json.dumps(kept, indent=1) + "\n")
+
+
+def _exists(name):
+    suite, _, task = name.partition("/")
+    # The tasks of this suite are made of definitions when they are needed.
+    return task in bundled_pairs() if suite == SUITE else (ROOT / name).is_dir()
 
 
 def _name(folder):

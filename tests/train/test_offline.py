@@ -256,6 +256,7 @@ def test_the_oracles_recordings_teach_a_policy_that_an_untrained_control_does_no
     # Some instances measure the policy, and it is not taught these.
     assert zero["warm_held_out"] > 0
     assert one["iteration"] == 1
+    assert one.get("staleness", 0) == 0
     again = TrainingRun.resume(tmp_path / "run")
     (shop / "sft.npz").rename(shop / "gone.npz")
     try:

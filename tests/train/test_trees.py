@@ -23,7 +23,7 @@ from agentgym.train.batches import build_batch
 from agentgym.train.config import Advantage
 from agentgym.train.datasets.native import PAIRS, read_tokens
 from agentgym.train.rollouts import Assignment, Rollouts
-from agentgym.train.trees import BranchAt, TreeConfig, play_tree, surprise
+from agentgym.train.trees import BranchAt, TreeConfig, _is_like, play_tree, surprise
 
 CALLS = [
     Action("message_user", {"text": "What is the order number?"}),
@@ -154,6 +154,34 @@ def test_equal_calls_get_no_fork(shop):
     tree = grown(TreeConfig(leaves=8, width=3, at=BranchAt.STEPS), one_call)
     assert (len(tree.leaves), tree.forks) == (1, 0)
     assert tree.alike > 8
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "likeness", "alike"),
+    [
+        ({"command": "ls -la"}, {"command": "ls -la"}, 1, True),
+        ({"command": "ls -la"}, {"command": "ls  -la"}, 1, False),
+        ({"command": "ls -la"}, {"command": "ls  -la"}, 0.9, True),
+        ({"command": "ls -la"}, {"command": "rm -rf /srv"}, 0.9, False),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, 1, True),
+        ({"command": "x" * 501}, {"command": "x" * 502}, 0.5, False),
+    ],
+)
+def test_calls_that_nearly_agree_are_alike_if_asked_for(one, other, likeness, alike):
+    calls = Action("bash", one), Action("bash", other)
+    assert _is_like(*calls, likeness) is _is_like(*reversed(calls), likeness) is alike
+    assert not _is_like(calls[0], Action("shell", one), likeness)
+
+
+def test_nearly_equal_calls_get_one_fork(shop):
+    def refunds(name):
+        return Drawing(name, weights=(0, 4, 4, 0, 1))
+
+    told = {"leaves": 16, "width": 4, "at": BranchAt.STEPS}
+    full = grown(TreeConfig(**told), refunds)
+    few = grown(TreeConfig(**told, likeness=0.5), refunds)
+    assert 0 < few.forks < full.forks
+    assert few.alike > 0
 
 
 def test_sixty_four_leaves_execute_each_step_once(shop):

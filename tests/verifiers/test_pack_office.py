@@ -101,6 +101,14 @@ def test_hostile_documents_are_fails_in_time(
         ("style", {"sheet": "D", "at": "A1", "style": {"size": 1}}, "style.size"),
         ("document_text", {}, "contains, lacks or both"),
         ("headings", {"headings": ["Goals"]}, "headings"),
+        ("cells", {"sheet": "D", "at": "A1", "rows": [[1]], "gold": "g"}, "either rows or gold"),
+        ("rest_kept", {"but": {"Data": "A1"}}, "but.Data"),
+        ("rest_kept", {"but": {"Data": ["A:A"]}}, "expected a range"),
+        ("charts", {"sheet": "D", "charts": [{"kind": "pie"}]}, "expected parts of"),
+        ("paragraphs", {}, "either paragraphs or gold"),
+        ("paragraphs", {"paragraphs": [["Title"]]}, "expected text or"),
+        ("document_table", {"rows": ["a"]}, "rows of cells"),
+        ("tracked_changes", {"changes": ["Ada"]}, "expected .author, text."),
     ],
 )
 def test_mistakes_of_the_author_are_found_before_any_episode(
@@ -108,3 +116,11 @@ def test_mistakes_of_the_author_are_found_before_any_episode(
 ) -> None:
     with pytest.raises(VerifierError, match=says):
         dry_run(f"office.{check}", PACK.checks[check], {"path": "/f", **arguments})
+
+
+def test_a_sheet_that_claims_every_cell_is_not_walked_through() -> None:
+    far = changed(BOOK, SHEET, b"</sheetData>", b'<row r="1048576"><c r="XFD1048576"><v>1</v></c>'
+                  b"</row></sheetData>")  # fmt: skip
+    check = PACK.checks["rest_kept"]
+    with pytest.raises(GuestFileError, match="too many cells"):
+        check(evidence({"/f": far}, before={"/f": BOOK}), path="/f", but={})

@@ -9,6 +9,7 @@ than 16 MiB is a fail.
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,12 +18,14 @@ from typing import Any
 from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.installation import missing_extra
 from agentgym.verify.subprocess_reader import ask
-from agentgym.verify.values import Comparison, brief, result
+from agentgym.verify.values import Comparison, brief, is_number, result
 
 _READER = Path(__file__).with_name("reader.py")
 _OFFICE_BYTES = 16 * 2**20
 _MOST_CELLS = 20_000
+_NEAR = 1e-12
 _CELL = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
+_CHART = ("type", "title", "series", "categories")
 _STYLES: Mapping[str, type] = {
     "bold": bool,
     "italic": bool,
@@ -53,9 +56,10 @@ def cells(
     path: str,
     sheet: str,
     at: str,
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Sequence[Any]] = (),
     tolerance: float = 0.0,
     any_order: bool = False,
+    gold: str = "",
 ) -> CheckResult:
     """The cells of a range hold these values.
 
@@ -71,11 +75,15 @@ def cells(
         path: The workbook.
         sheet: Name of the sheet.
         at: A range or one cell.
-        rows: The values, row by row.
+        rows: The values, row by row; or leave them out and name a gold file.
         tolerance: Largest absolute difference of two equal numbers.
         any_order: Accept the rows in any order.
+        gold: Name of the gold file that holds the rows as JSON.
     """
     compare, (wide, high) = Comparison(tolerance, any_order), _extent(at)
+    if bool(gold) == bool(rows):
+        raise VerifierError("cells: expected either rows or gold")
+    rows = json.loads(evidence.gold(gold)) if gold else rows
     if len(rows) != high or any(isinstance(row, str) or len(row) != wide for row in rows):
         raise VerifierError(f"rows: expected {high} rows of {wide} cells, as {at} has")
     seen = _ask(evidence, path, "openpyxl", what="values", sheet=sheet, at=at)
@@ -137,6 +145,169 @@ def style(
                 said = f"{name} is {cell[name]!r}, expected {value!r}"
                 return result(False, f"{path}: {sheet}!{cell['cell']}: {said}")
     return result(True, f"{path}: {sheet}!{at}: style as expected")
+
+
+def rest_kept(evidence: Evidence, path: str, but: Mapping[str, Sequence[str]]) -> CheckResult:
+    """A workbook has the sheets of the start, and their cells hold what they held, but for ranges.
+
+    Channel: state. Formulas are compared as they are written, other cells by value; styles do not
+    count. New sheets must be named in `but`.
+
+    Example:
+        use = "office.rest_kept"
+        with = { path = "/srv/r.xlsx", but = { Data = ["C2:C9", "E1"] } }
+
+    Args:
+        evidence: Evidence of the episode.
+        path: The workbook.
+        but: By the name of a sheet, the ranges that may hold anything.
+    """
+    for name, ranges in but.items():
+        if isinstance(ranges, str):
+            raise VerifierError(f"but.{name}: expected a list of ranges, got {ranges!r}")
+        for one in ranges:
+            _extent(one)
+    before, after = (
+        _ask_about(tree.read(path, max_bytes=_OFFICE_BYTES), path, "openpyxl", what="contents")
+        for tree in (evidence.before, evidence.after)
+    )
+    if [n for n in after if n in before or n not in but] != [n for n in before if n in after]:
+        return result(False, f"{path}: sheets {list(after)[:8]}, at the start {list(before)[:8]}")
+    if gone := [name for name in before if name not in after]:
+        return result(False, f"{path}: there is no sheet {gone[0]!r} any more")
+    for name, cells_before in before.items():
+        free = [_corners(one) for one in but.get(name, ())]
+        for cell in {**cells_before, **after[name]}:
+            was, now = cells_before.get(cell, ""), after[name].get(cell, "")
+            if not _alike(was, now) and not any(_lies_in(cell, corners) for corners in free):
+                said = f"holds {brief(now)}, held {brief(was)}"
+                return result(False, f"{path}: {name}!{cell}: {said}")
+    return result(True, f"{path}: everything else is as it was")
+
+
+def charts(
+    evidence: Evidence, path: str, sheet: str, charts: Sequence[Mapping[str, Any]]
+) -> CheckResult:
+    """A sheet has these charts and no others, in any order.
+
+    Channel: state. Where a chart lies and how large it is does not count, nor do colours.
+
+    Example:
+        use = "office.charts"
+        with = { path = "/srv/r.xlsx", sheet = "Data", charts = [{ type = "column" }] }
+
+    Args:
+        evidence: Evidence of the episode.
+        path: The workbook.
+        sheet: Name of the sheet.
+        charts: The parts that are demanded of each: type (column, bar, line, pie, area, scatter),
+            title, series and categories (ranges such as "Data!B2:B9", a list for series).
+    """
+    for one in charts:
+        if odd := [name for name in one if name not in _CHART]:
+            raise VerifierError(f"charts: expected parts of {', '.join(_CHART)}, got {odd[0]!r}")
+    seen = _ask(evidence, path, "openpyxl", what="charts", sheet=sheet)
+    if len(seen) != len(charts):
+        return result(False, f"{path}: {sheet} has {len(seen)} charts, expected {len(charts)}")
+    left = list(seen)
+    for wanted in charts:
+        fitting = [one for one in left if all(one[part] == wanted[part] for part in wanted)]
+        if not fitting:
+            told = "; ".join(f"{part} {brief(left[0][part])}" for part in wanted)
+            return result(False, f"{path}: {sheet}: no chart as expected; one has {told}")
+        left.remove(fitting[0])
+    return result(True, f"{path}: {sheet}: {len(seen)} charts as expected")
+
+
+def paragraphs(
+    evidence: Evidence, path: str, paragraphs: Sequence[Any] = (), gold: str = ""
+) -> CheckResult:
+    """A document consists of exactly these paragraphs, in this order, those of tables included.
+
+    Channel: state. Empty paragraphs do not count, nor do spaces at the ends. Headers, footers,
+    notes, comments and text marked as deleted are left out.
+
+    Example:
+        use = "office.paragraphs"
+        with = { path = "/srv/plan.docx", paragraphs = [["Heading 1", "Plan"], "We begin in May."] }
+
+    Args:
+        evidence: Evidence of the episode.
+        path: The document.
+        paragraphs: Of each its text, or [style, text]; the style's case does not count.
+        gold: Name of the gold file that holds them as JSON, in their place.
+    """
+    if bool(gold) == bool(paragraphs):
+        raise VerifierError("paragraphs: expected either paragraphs or gold")
+    paragraphs = json.loads(evidence.gold(gold)) if gold else paragraphs
+    for one in paragraphs:
+        if not isinstance(one, str) and (len(one) != 2 or not all(isinstance(x, str) for x in one)):
+            raise VerifierError(f"paragraphs: expected text or [style, text], got {one!r}")
+    seen = [(s, text.strip()) for s, text in _ask(evidence, path, "docx", what="document")]
+    seen = [(style, text) for style, text in seen if text]
+    for place, one in enumerate(paragraphs):
+        style, text = ("", one) if isinstance(one, str) else one
+        if place == len(seen):
+            return result(False, f"{path}: ends before {brief(text)}")
+        if seen[place][1] != text:
+            return result(False, f"{path}: has {brief(seen[place][1])}, expected {brief(text)}")
+        if style and seen[place][0].lower() != style.lower():
+            return result(False, f"{path}: {brief(text)} is {seen[place][0]!r}, expected {style!r}")
+    more = seen[len(paragraphs) :]
+    return result(
+        not more, f"{path}: goes on with {brief(more[0][1])}" if more else f"{path}: as expected"
+    )
+
+
+def document_table(
+    evidence: Evidence, path: str, rows: Sequence[Sequence[str]], table: int = 0
+) -> CheckResult:
+    """A table of a document has exactly these cells.
+
+    Channel: state. Spaces at the ends of a cell do not count.
+
+    Example:
+        use = "office.document_table"
+        with = { path = "/srv/offer.docx", rows = [["Item", "Price"], ["Desk", "240.00"]] }
+
+    Args:
+        evidence: Evidence of the episode.
+        path: The document.
+        rows: The cells, row by row.
+        table: Number of the table from 0; tables within tables are not counted.
+    """
+    if not isinstance(table, int) or any(isinstance(row, str) for row in rows):
+        raise VerifierError("document_table: expected a number and rows of cells")
+    seen = _ask(evidence, path, "docx", what="tables")
+    if table >= len(seen):
+        return result(False, f"{path}: has {len(seen)} tables, expected one more")
+    fault = Comparison().difference(seen[table], [list(row) for row in rows])
+    return result(not fault, f"{path}: {fault or 'the table is as expected'}")
+
+
+def tracked_changes(
+    evidence: Evidence, path: str, changes: Sequence[Sequence[str]] = ()
+) -> CheckResult:
+    """The changes that a document still records are these, in any order; none by default.
+
+    Channel: state. Insertions, deletions, moves and changed formats are changes.
+
+    Example:
+        use = "office.tracked_changes"
+        with = { path = "/srv/contract.docx", changes = [["Ada Quist", "30 days"]] }
+
+    Args:
+        evidence: Evidence of the episode.
+        path: The document.
+        changes: Author and text of each.
+    """
+    for one in changes:
+        if isinstance(one, str) or len(one) != 2:
+            raise VerifierError(f"changes: expected [author, text], got {one!r}")
+    seen = _ask(evidence, path, "docx", what="changes")
+    fault = Comparison(any_order=True).difference(seen, [list(one) for one in changes])
+    told = f"{brief(seen[0][1])} by {seen[0][0]}" if seen else "none"
+    return result(not fault, f"{path}: {len(seen)} changes are recorded, the first {told}")
 
 
 def document_text(
@@ -274,9 +445,12 @@ def _spaced(text: str) -> str:
 
 
 def _ask(evidence: Evidence, path: str, library: str, **order: Any) -> Any:
+    return _ask_about(evidence.after.read(path, max_bytes=_OFFICE_BYTES), path, library, **order)
+
+
+def _ask_about(data: bytes, path: str, library: str, **order: Any) -> Any:
     if importlib.util.find_spec(library) is None:
         raise missing_extra(library, "office")
-    data = evidence.after.read(path, max_bytes=_OFFICE_BYTES)
     return ask(_READER, order, {"file": data}, what=path)
 
 
@@ -292,6 +466,32 @@ def _extent(at: object) -> tuple[int, int]:
     raise VerifierError(
         f"at: expected a range such as 'A2:C9', at most {_MOST_CELLS} cells; got {at!r}"
     )
+
+
+def _corners(at: str) -> tuple[int, int, int, int]:
+    """Return first column, first row, last column and last row of a valid range."""
+    first, _, last = at.partition(":")
+    (left, top), (right, bottom) = _place(first), _place(last or first)
+    return left, top, right, bottom
+
+
+def _place(cell: str) -> tuple[int, int]:
+    found = _CELL.fullmatch(cell)
+    assert found is not None, "a reader names cells so"
+    return _column(found[1]), int(found[2])
+
+
+def _lies_in(cell: str, corners: tuple[int, int, int, int]) -> bool:
+    left, top, right, bottom = corners
+    column, row = _place(cell)
+    return left <= column <= right and top <= row <= bottom
+
+
+def _alike(was: Any, now: Any) -> bool:
+    if isinstance(was, str) and isinstance(now, str) and was.startswith("="):
+        return _plain(was) == _plain(now)
+    # A program may write the last digit of a number otherwise.
+    return not Comparison(_NEAR * abs(was) if is_number(was) else 0).difference(now, was)
 
 
 def _column(letters: str) -> int:

@@ -3,15 +3,19 @@
 import datetime
 import os
 
+_DOCUMENTS = ("document", "tables", "changes")
+_CHANGES = ("ins", "del", "moveFrom", "moveTo", "rPrChange", "pPrChange")
+_MOST_CONTENTS = 200_000
+
 
 def answer(order, folder):
     """Return the requested part of ``file``."""
-    suffix = {"document": "docx", "slides": "pptx"}.get(order["what"], "xlsx")
+    suffix = {**dict.fromkeys(_DOCUMENTS, "docx"), "slides": "pptx"}.get(order["what"], "xlsx")
     path = os.path.join(folder, f"file.{suffix}")
     os.rename(os.path.join(folder, "file"), path)
     if suffix == "xlsx":
         return _workbook(path, order)
-    return _document(path) if suffix == "docx" else _slides(path)
+    return _document(path, order["what"]) if suffix == "docx" else _slides(path)
 
 
 def _workbook(path, order):
@@ -20,15 +24,54 @@ def _workbook(path, order):
     book = openpyxl.load_workbook(path, data_only=order["what"] == "values", keep_links=False)
     if order["what"] == "sheets":
         return book.sheetnames
+    if order["what"] == "contents":
+        return {sheet.title: _contents(sheet) for sheet in book.worksheets}
     if order["sheet"] not in book.sheetnames:
         raise ValueError(f"there is no sheet {order['sheet']!r} but {book.sheetnames[:8]}")
     sheet = book[order["sheet"]]
+    if order["what"] == "charts":
+        return [_chart(chart) for chart in sheet._charts]
     if order["what"] == "formulas":
         return {at: _formula(sheet[at].value) for at in order["at"]}
     rows = list(_rows(sheet, order["at"]))
     if order["what"] == "values":
         return [[_value(cell.value) for cell in row] for row in rows]
     return [_style(cell) for row in rows for cell in row]
+
+
+def _contents(sheet):
+    """Return what the cells of a sheet hold; formulas as they are written."""
+    if sheet.max_row * sheet.max_column > _MOST_CONTENTS:
+        raise ValueError(f"{sheet.title!r} has too many cells")
+    cells = (cell for row in sheet.iter_rows() for cell in row)
+    held = ((cell.coordinate, _formula(cell.value) or _value(cell.value)) for cell in cells)
+    return {at: value for at, value in held if value != ""}
+
+
+def _chart(chart):
+    kind = chart.tagname.removesuffix("Chart").removesuffix("3D").lower()
+    if kind == "bar" and chart.barDir == "col":
+        kind = "column"
+    categories = [_range(one.cat) for one in chart.series if getattr(one, "cat", None)]
+    return {
+        "type": kind,
+        "title": _rich(chart.title),
+        "series": [_range(getattr(one, "val", None) or one.yVal) for one in chart.series],
+        "categories": categories[0] if categories else "",
+    }
+
+
+def _range(source):
+    """Return the range of a series without quotes and dollars: ``Data!B2:B9``."""
+    held = next((getattr(source, n, None) for n in ("numRef", "strRef", "multiLvlStrRef")), None)
+    held = held or getattr(source, "strRef", None)
+    return "" if held is None else held.f.replace("$", "").replace("'", "")
+
+
+def _rich(title):
+    if title is None or title.tx is None or title.tx.rich is None:
+        return ""
+    return "".join(run.t for part in title.tx.rich.p for run in part.r or ()).strip()
 
 
 def _rows(sheet, at):
@@ -110,11 +153,26 @@ def _shapes(shapes):
             yield one
 
 
-def _document(path):
+def _document(path, what):
     import docx
     from docx.oxml.ns import qn
     from docx.text.paragraph import Paragraph
 
     document = docx.Document(path)
-    paragraphs = [Paragraph(one, document) for one in document.element.body.iter(qn("w:p"))]
+    body = document.element.body
+    if what == "tables":
+        return [[[_cell(cell) for cell in row.cells] for row in t.rows] for t in document.tables]
+    if what == "changes":
+        found = (one for kind in _CHANGES for one in body.iter(qn(f"w:{kind}")))
+        return [[one.get(qn("w:author")) or "", _text(one, qn)] for one in found]
+    paragraphs = [Paragraph(one, document) for one in body.iter(qn("w:p"))]
     return [[(one.style.name or "") if one.style else "", one.text] for one in paragraphs]
+
+
+def _cell(cell):
+    return "\n".join(one.text for one in cell.paragraphs).strip()
+
+
+def _text(change, qn):
+    """Return the text that a change inserts or deletes; empty for a format."""
+    return "".join(one.text or "" for one in change.iter(qn("w:t"), qn("w:delText")))

@@ -3,8 +3,17 @@
 import io
 
 
-def workbook(rows: list = (), sheets: list = ("Data",), bold: str = "", styles: dict = {}) -> bytes:  # noqa: B006
-    """Return a workbook with rows in its last sheet; styles by cell, e.g. a number format."""
+def workbook(
+    rows: list = (),
+    sheets: list = ("Data",),
+    bold: str = "",
+    styles: dict = {},  # noqa: B006
+    charts: list = (),
+) -> bytes:
+    """Return a workbook with rows in its last sheet; styles by cell, e.g. a number format.
+
+    Charts are given by kind, title, values and names (ranges).
+    """
     import openpyxl
     from openpyxl.styles import Font, PatternFill
 
@@ -23,20 +32,45 @@ def workbook(rows: list = (), sheets: list = ("Data",), bold: str = "", styles: 
             sheet[at].fill = PatternFill("solid", fgColor="FF" + value[1:].upper())
         else:
             sheet[at].number_format = value
+    for one in charts:
+        sheet.add_chart(_chart(sheet, **one), "F2")
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue()
 
 
-def document(paragraphs: list, table: list = ()) -> bytes:
-    """Return a document of [style, text] paragraphs and a table after them."""
+def _chart(sheet: object, kind: str, title: str, values: str, names: str) -> object:
+    from openpyxl import chart
+
+    made = {"column": chart.BarChart, "line": chart.LineChart, "pie": chart.PieChart}[kind]()
+    made.title = title
+    made.add_data(chart.Reference(sheet, range_string=values), titles_from_data=False)
+    made.set_categories(chart.Reference(sheet, range_string=names))
+    return made
+
+
+def document(paragraphs: list, table: list = (), changes: list = ()) -> bytes:
+    """Return a document of [style, text] paragraphs, recorded changes and a table after them.
+
+    A change is [``ins`` or ``del``, author, text].
+    """
     import docx
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
 
     made = docx.Document()
     for style, text in paragraphs:
         paragraph = made.add_paragraph(style=style or None)
         for run in text.split("|"):  # one run for each piece, as an editor leaves them
             paragraph.add_run(run)
+    for kind, author, text in changes:
+        part = "delText" if kind == "del" else "t"
+        made.add_paragraph()._p.append(
+            parse_xml(
+                f'<w:{kind} {nsdecls("w")} w:id="1" w:author="{author}">'
+                f"<w:r><w:{part}>{text}</w:{part}></w:r></w:{kind}>"
+            )
+        )
     if table:
         grid = made.add_table(rows=len(table), cols=len(table[0]))
         for y, row in enumerate(table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +47,7 @@ def import_suite(
     from agentgym.swe.instance_files import read_instances
     from agentgym.swe.specs.resolve import packages_until, resolve_environment
     from agentgym.swe.specs.table import BUNDLED, load_table
-    from agentgym.swe.task_folder import folder_name, write_task
+    from agentgym.swe.task_folder import folder_name, read_task, write_task
 
     told = stderr_console()
 
@@ -63,11 +64,13 @@ def import_suite(
     name = folder_name(suite or f"swebench-{file.stem}")
     target = catalogue.imported_dir() / "tasks" / name
     written, failed = 0, 0
+    stand_ins: Counter[tuple[str, str]] = Counter()
     for instance in chosen:
         try:
             clone = find_clone(clones, instance.repo)
             spec = resolve_environment(instance, clone, tables)
-            write_task(target, instance, clone, spec, packages_until(instance, clone))
+            until = packages_until(instance, clone)
+            folder = write_task(target, instance, clone, spec, until)
         except AgentGymError as error:
             if not skip_bad:
                 raise
@@ -75,8 +78,11 @@ def import_suite(
             failed += 1
         else:
             written += 1
+            stand_ins.update(read_task(folder).pointer.replaced.items())
     console = stdout_console()
     console.print(f"{written} tasks written, {failed} instances left out", markup=False)
+    for (what, by), count in stand_ins.items():
+        console.print(f"{what} is not at hand; {by} stands in for it: {count} tasks", markup=False)
     if not written:
         raise typer.Exit(1)
     console.print(f"run it with: agentgym eval {name} -a oracle -a noop", markup=False)

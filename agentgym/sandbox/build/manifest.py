@@ -37,6 +37,7 @@ class ServiceManifest(Manifest):
     command: str = Field(min_length=1)
     health: str = ""
     timeout_s: float = Field(default=30.0, gt=0)
+    in_setup: bool = True
 
 
 class RecipeManifest(Manifest):

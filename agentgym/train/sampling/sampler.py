@@ -45,7 +45,8 @@ class Dialogue:
 
     ids: list[int] = field(default_factory=list)
     row: int | None = None
-    version: int = -1
+    read_after: int = -1
+    """Number of updates of the weights after which its row was read."""
 
 
 @dataclass(eq=False)
@@ -71,7 +72,7 @@ class Sampler:
             last bit, on what else is being sampled. Slower; for exact repetition on a CPU.
 
     Attributes:
-        version: Counts the updates of the weights.
+        version: Version of the weights.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Sampler:
     ) -> None:
         if rows < 1:
             raise ValueError(f"rows: expected a positive number, got {rows}")
-        self.version = 0
+        self.version = self._updates = 0
         self._model, self._batch_invariant = model, batch_invariant
         self._cache = model.start_cache(rows)
         self._held: dict[int, Dialogue | None] = dict.fromkeys(range(rows))
@@ -141,15 +142,19 @@ class Sampler:
         self._release(dialogue)
 
     @asynccontextmanager
-    async def updating(self) -> AsyncIterator[None]:
+    async def updating(self, version: int | None = None) -> AsyncIterator[None]:
         """Wait until nothing is being sampled, and let nothing begin until the block ends.
 
         The block changes the weights. Dialogues that go on are read again with the new ones.
+
+        Args:
+            version: Version of the new weights, None for the next one.
         """
         async with self._updating:
             await self._idle.wait()
             yield
-            self.version += 1
+            self._updates += 1
+            self.version = self.version + 1 if version is None else version
 
     async def close(self) -> None:
         """End what is being sampled."""
@@ -200,9 +205,9 @@ class Sampler:
                 held.row = None
             self._cache.clear(row)
             dialogue.row = row
-        elif dialogue.version != self.version:
+        elif dialogue.read_after != self._updates:
             self._cache.clear(dialogue.row)
-        dialogue.version = self.version
+        dialogue.read_after = self._updates
         # The row that was used longest ago stands first.
         del self._held[dialogue.row]
         self._held[dialogue.row] = dialogue

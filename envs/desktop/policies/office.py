@@ -1,0 +1,188 @@
+"""Moves in LibreOffice: cells, dialogs, saving."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agentgym.task.reference_policy import View
+
+from .moves import (
+    Moves,
+    copy_all,
+    element_comes,
+    focused_title,
+    switch_to,
+    told,
+    until,
+    window_comes,
+    window_goes,
+)
+
+__all__ = [
+    "copy_all",
+    "element_comes",
+    "focused_title",
+    "switch_to",
+    "told",
+    "until",
+    "window_comes",
+    "window_goes",
+]
+
+Value = str | int | float
+
+_TRIES = 8
+
+
+def cells(view: View) -> dict[str, str]:
+    """Return the visible cells of the sheet in front, by name, as they are shown."""
+    return {
+        str(node["name"]): str(node.get("value", ""))
+        for node in view.find_all("cell")
+        if re.fullmatch(r"[A-Z]{1,3}\d+", str(node.get("name", "")))
+    }
+
+
+def cells_come(view: View, *names: str) -> Moves:
+    """Wait until the sheet in front shows cells; a busy application fills its tree late."""
+    yield from until(view, lambda: set(names) <= set(cells(view)), f"cells {names}")
+
+
+def amount(shown: str) -> float:
+    """Return the number that a cell shows."""
+    return float(shown.replace(",", "").strip())
+
+
+def go_to(view: View, place: str) -> Moves:
+    """Select a cell or a range by the name box of Calc.
+
+    An application that is still opening its document loses keys, so the focus is looked at.
+    """
+    for _ in range(_TRIES):
+        yield view.act("press", keys="Control+Shift+T")
+        if _in_name_box(view):
+            break
+        yield view.act("wait", seconds=0.5)
+        if _in_name_box(view):
+            break
+    yield view.act("type", text=f"{place}\n")
+
+
+def _in_name_box(view: View) -> bool:
+    return any(
+        node.get("focused") and re.fullmatch(r"[A-Z]{1,3}\d+(:.+)?", str(node.get("value")))
+        for node in view.find_all("textbox")
+    )
+
+
+def enter(view: View, place: str, rows: list[list[Value]]) -> Moves:
+    """Type rows into a sheet, from a cell on."""
+    yield from go_to(view, place)
+    lines = ["\t".join(str(value) for value in row) for row in rows]
+    yield view.act("type", text="\n".join(lines) + "\n")
+
+
+def open_file(view: View, path: str) -> Moves:
+    """Open a file by the dialog of LibreOffice."""
+    yield view.act("press", keys="Control+O")
+    yield from window_comes(view, "^Open$")
+    yield view.act("type", text=f"{path}\n")
+    name = re.escape(path.rsplit("/", 1)[-1])
+    yield from window_comes(view, rf"^{name} ")
+
+
+def close_file(view: View) -> Moves:
+    """Close the document in front, which holds no changes."""
+    before = focused_title(view)
+    yield view.act("press", keys="Control+W")
+    yield from until(view, lambda: focused_title(view) != before, "the end of the document")
+
+
+def save(view: View) -> Moves:
+    """Save the document in front, which has changes, in its own format.
+
+    The button of the tool bar shows whether there are changes.
+    """
+    yield from until(view, lambda: bool(view.find_all("button", "Save")), "the tool bar")
+    before = look_of(view, view.find("button", "Save"))
+    yield view.act("press", keys="Control+S")
+
+    def is_saved() -> bool:
+        found = view.find_all("button", "Save")
+        return bool(found) and look_of(view, found[0]) != before
+
+    yield from until(view, is_saved, "the saved document")
+
+
+def look_of(view: View, node: dict[str, Any]) -> bytes:
+    """Return the pixels of an element."""
+    left, top, width, height = node["box"]
+    image = view.observation.image
+    assert image is not None, "a desktop shows pictures"
+    return image[top : top + height, left : left + width].tobytes()
+
+
+def find_text(view: View, text: str) -> Moves:
+    """Select the next place of a text in Writer, by the search bar."""
+    yield view.act("press", keys="Control+F")
+    yield view.act("type", text=f"{text}\n")
+    yield view.act("press", keys="Escape")
+
+
+def set_style(view: View, name: str) -> Moves:
+    """Give the paragraph of the cursor a style, by the list of the tool bar of Writer."""
+    yield from until(view, lambda: bool(_style_box(view)), "the list of styles")
+    yield view.act("type", ref=_style_box(view)[0]["ref"], text=f"{name}\n")
+
+
+def _style_box(view: View) -> list[dict[str, Any]]:
+    """Return the field of the tool bar that holds the style of the paragraph."""
+    known = re.compile("Default Paragraph Style|Title|Heading .*|Text Body|Body Text|Normal")
+    return [node for node in view.find_all("textbox") if known.fullmatch(str(node.get("value")))]
+
+
+def replace_all(view: View, old: str, new: str) -> Moves:
+    """Replace a text everywhere, by the dialog of Writer or Calc."""
+    yield view.act("press", keys="Control+H")
+    yield from window_comes(view, "^Find and Replace")
+    yield view.act("type", text=old)
+
+    def empty_fields() -> list[dict[str, Any]]:
+        return [node for node in view.find_all("textbox") if not node.get("value")]
+
+    yield from until(view, lambda: len(empty_fields()) == 1, "the field of the replacement")
+    yield view.act("type", ref=empty_fields()[0]["ref"], text=new)
+    yield view.click("button", "Replace All")
+    yield view.click("button", "Close")
+    yield from window_goes(view, "^Find and Replace")
+
+
+def menu(view: View, *names: str) -> Moves:
+    """Choose an entry of a menu; a name stands for the entry that begins with it."""
+    yield from element_comes(view, "menu", names[0])
+    yield view.click("menu", names[0])
+    for name in names[1:]:
+        entry = re.compile(re.escape(name) + ".*")
+        yield from until(view, lambda entry=entry: bool(_entries(view, entry)), f"entry {name}")
+        yield view.act("click", ref=_entries(view, entry)[0]["ref"])
+
+
+def _entries(view: View, name: re.Pattern[str]) -> list[dict[str, Any]]:
+    roles = ("menuitem", "menuitemcheckbox", "menu")
+    return [node for role in roles for node in view.find_all(role, name)]
+
+
+def close_dialog(view: View, title: str) -> Moves:
+    """Close a dialog by the keyboard."""
+    yield view.act("press", keys="Escape")
+    yield from window_goes(view, title)
+
+
+def save_as(view: View, path: str) -> Moves:
+    """Save the document in front under another name, in the format that it has."""
+    yield view.act("press", keys="Control+Shift+S")
+    yield from window_comes(view, "^Save")
+    yield view.act("type", text=f"{path}\n")
+    name = re.escape(path.rsplit("/", 1)[-1])
+    yield from window_comes(view, rf"^{name} ")
