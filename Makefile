@@ -17,7 +17,7 @@ WEB_OFFICE := $(patsubst tasks/%/solution/browser.py,%,$(wildcard tasks/tools/*/
 # Many hundred processes import the package: each would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo train swe web desktop test test-full pytest failed sound check ready lint types bench clean
+.PHONY: help demo train swe web desktop test test-full compiled collected pytest failed sound check ready lint types bench clean
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
@@ -84,13 +84,19 @@ types: ready
 	$(BIN)/mypy
 
 # Types take one processor for most of a minute; the tests wait for nothing of theirs.
-test: lint
-	$(BIN)/python -m compileall -q -j $(JOBS) agentgym
+test: compiled
 	$(MAKE) --no-print-directory -j 2 types pytest
 
-test-full: lint
-	$(BIN)/python -m compileall -q -j $(JOBS) agentgym
+test-full: compiled
 	$(MAKE) --no-print-directory -j 2 types pytest FULL="--full --note -o faulthandler_timeout=2000"
+
+# Each worker of pytest loads all tests, at the same time: here they are compiled once, beside the lint.
+compiled: ready
+	$(BIN)/python -m compileall -q -j $(JOBS) agentgym
+	$(MAKE) --no-print-directory -j 2 lint collected
+
+collected: ready
+	$(BIN)/pytest --collect-only -qq >/dev/null || $(BIN)/pytest --collect-only -qq
 
 pytest: ready
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 $(FULL)

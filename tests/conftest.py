@@ -13,7 +13,7 @@ from warm_command import WarmCommand
 from agentgym.sandbox.docker import DockerProvider
 
 # How long an example takes says how busy the machine is; the timeout of a test bounds what hangs.
-settings.register_profile("agentgym", deadline=None)
+settings.register_profile("agentgym", deadline=None, max_examples=50)
 settings.register_profile("full", deadline=None, max_examples=300)
 
 

@@ -261,7 +261,7 @@ async def _many(
     await engine().run(pool.drop_spares())
     before = await asyncio.to_thread(pool.memory_mb)
     surfaces = [await kind.attach(context) for _ in range(_CONTEXTS)]
-    first = await asyncio.gather(*(surface.observe() for surface in surfaces))
+    first = [await surface.observe() for surface in surfaces]
     until, done = time.monotonic() + run_s, 0
 
     async def play(surface: BrowserSurface, seen: Observation) -> None:

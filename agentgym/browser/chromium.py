@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agentgym.browser.confinement import Confinement
 from agentgym.browser.executable import INSTALL, Executable, can_confine
@@ -45,6 +46,16 @@ async def start_playwright() -> Playwright:
     return await async_playwright().start()
 
 
+class Context(Protocol):
+    """A context in use, as its browser knows it.
+
+    Attributes:
+        is_alone: Whether no other episode has used the browser while this one did.
+    """
+
+    is_alone: bool
+
+
 class Chromium:
     """A Chromium in namespaces of its own; `start` it once.
 
@@ -53,13 +64,17 @@ class Chromium:
         started: `time.monotonic` of its start.
         served: Number of contexts it has had.
         live: Number of contexts it has.
+        sessions: The contexts in use.
+        suspects: How many were in use when it was ended because it hung.
     """
 
     def __init__(self, executable: Executable, *, headed: bool = False) -> None:
         self.executable, self.headed = executable, headed
         self.confinement = Confinement(executable)
         self.started = time.monotonic()
-        self.served = self.live = 0
+        self.served = self.live = self.suspects = 0
+        self.sessions: set[Context] = set()
+        self._killed = False
         self._browser: Browser | None = None
 
     async def start(self, playwright: Playwright) -> None:
@@ -115,7 +130,14 @@ class Chromium:
     @property
     def alive(self) -> bool:
         """Whether the process runs."""
-        return self._browser is not None and self._browser.is_connected()
+        return not self._killed and self._browser is not None and self._browser.is_connected()
+
+    def take(self, session: Context) -> None:
+        """Note that an episode uses a context, and with whom it shares the browser."""
+        self.sessions.add(session)
+        if len(self.sessions) > 1:
+            for each in self.sessions:
+                each.is_alone = False
 
     def memory_mb(self) -> float:
         """Return the proportional memory of its processes, in MiB; 0 if it cannot be read."""
@@ -135,6 +157,15 @@ class Chromium:
                 if child not in found:
                     found.append(child)
         return found
+
+    def processor_s(self) -> float:
+        """Return the seconds of a processor that its present processes have used."""
+        return sum(_processor_s(pid) for pid in self.processes())
+
+    def kill(self) -> None:
+        """End the process without asking it, because it hangs."""
+        self._killed, self.suspects = True, len(self.sessions)
+        self.confinement.close()
 
     async def close(self) -> None:
         """End the process. Never raises."""
@@ -161,6 +192,14 @@ def _children(pid: int) -> list[int]:
         with contextlib.suppress(OSError):
             children += [int(child) for child in tasks.read_text().split()]
     return children
+
+
+def _processor_s(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _memory_kb(pid: int) -> int:

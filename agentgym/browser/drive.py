@@ -13,9 +13,10 @@ from agentgym.browser.actions import Actions
 from agentgym.browser.dom import Document
 from agentgym.browser.picture import capture
 from agentgym.browser.session import BrowserSession, dialog_json
-from agentgym.browser.tab import Tab
+from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
+from agentgym.errors import SurfaceLostError
 from agentgym.gui.refusal import Refusal
 from agentgym.records import Json
 
@@ -75,6 +76,7 @@ class Driver:
         self._actions = Actions(session, base)
         self._base = base
         self._init = init
+        self._documents: set[str] = set()
         self._last: BrowserState | None = None
 
     async def begin(self, *, opened: bool = False) -> BrowserState:
@@ -82,6 +84,10 @@ class Driver:
 
         Args:
             opened: Whether the tab shows that page already.
+
+        Raises:
+            SurfaceLostError: The expression that prepares it did not run, so that the episode has
+                not begun: on a busy machine a page may take too long.
         """
         error = ""
         if self._base and not opened:
@@ -89,8 +95,11 @@ class Driver:
                 await self._actions.execute("goto", {"url": self._base})
             except Refusal as refusal:
                 error = str(refusal)
-        late = await self.prepare(self.session.tab)
-        await self.values.read(self.session)
+        failure = await self._prepared(self.session.tab)
+        if self._init and (error or failure):
+            raise SurfaceLostError(f"the first page was not prepared: {error or failure}")
+        late = await self.session.settle()
+        late = await self._read_values() or late
         self._last = await self.look(error=error or late)
         return self._last
 
@@ -110,7 +119,7 @@ class Driver:
         except Refusal as refusal:
             error = str(refusal)
         late = await session.settle()
-        await self.values.read(session)
+        late = await self._read_values() or late
         state = await self.look()
         outcome = _outcome(before, state, changed=_mutations(session) > mutated)
         self._last = BrowserState(
@@ -131,10 +140,41 @@ class Driver:
         Returns:
             Why it failed, or what was still going on at its end; empty if nothing was.
         """
-        failure = ""
-        if self._init and await self.session.loaded(tab) == self._base:
-            failure = await evaluate(tab, self._init)
+        failure = await self._prepared(tab)
         return await self.session.settle() or failure
+
+    async def _prepared(self, tab: Tab) -> str:
+        if not self._init:
+            return ""
+        url = await self.session.loaded(tab)
+        if url != self._base:
+            return f"init: the tab shows {url[:200]}" if url else "init: the page did not load"
+        failure = await evaluate(tab, self._init)
+        self._documents |= {await _document(tab)} - {""}
+        return failure
+
+    async def _read_values(self) -> str:
+        """Read the values, if the current page is one that may tell them.
+
+        A document that shows the first page once more, as after a reload, is prepared before.
+
+        Returns:
+            What went wrong as it was prepared; empty if nothing did.
+        """
+        tab, failure = self.session.tab, ""
+        if tab.dialog is not None:
+            return ""
+        if self._init:
+            document = await _document(tab)
+            if document and document not in self._documents and tab.page.url == self._base:
+                failure = await self.prepare(tab)
+                document = await _document(tab)
+            may_tell = document in self._documents
+        else:
+            may_tell = _host(tab.page.url) == _host(self._base)
+        if may_tell and self.values.wanted and tab.dialog is None:
+            await self.values.read(tab)
+        return failure
 
     async def remember(self) -> None:
         """Take the present view, without a picture, as what the next action is compared with."""
@@ -175,6 +215,21 @@ class Driver:
 def with_path(url: str) -> str:
     """Return an address with a path, as browsers show it; an empty one unchanged."""
     return f"{url}/" if url and not urlsplit(url).path else url
+
+
+async def _document(tab: Tab) -> str:
+    """Return the token of a tab's document; empty if the page does not answer."""
+    try:
+        return str(await tab.call("token_"))
+    except (PageBusyError, PageGoneError, PageFailure):
+        return ""
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _mutations(session: BrowserSession) -> int:

@@ -103,7 +103,8 @@ class Exchange:
             raise
         except Exception as error:  # noqa: BLE001  # the application is the task's own code
             failure = (500, f"the site failed: {type(error).__name__}: {error}"[:500])
-        self._entry.request_bytes, self._entry.form = self._body.size, self._body.start
+        self._entry.request_bytes = self._body.size
+        self._entry.read_form(self._body.start)
         if failure is None and not self._ended:
             failure = (500, "the site ended its answer too early")
         if failure is not None:

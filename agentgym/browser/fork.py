@@ -24,6 +24,8 @@ from agentgym.records import Json
 
 _FILES_BYTES: Final = 4 * 2**20
 _LATE_S, _POLL_S = 2.0, 0.02
+STORAGE_S: Final = 15.0
+"""Seconds that reading or restoring the storage of all sites may take."""
 
 
 async def anchor_of(driver: Driver) -> str:
@@ -64,7 +66,10 @@ async def save_browser(driver: Driver) -> dict[str, Json]:
         numbers: list[Json] = [node["ref"] for node in view.nodes if "ref" in node]
         tabs.append({"url": view.url, "kept": kept, "digest": view.digest, "references": numbers})
     try:
-        storage: Any = await session.context.storage_state(indexed_db=True)
+        async with asyncio.timeout(STORAGE_S):
+            storage: Any = await session.context.storage_state(indexed_db=True)
+    except TimeoutError:
+        raise _unsupported(f"its storage was not read in {STORAGE_S:g} s") from None
     except Error as error:
         session.check_alive()
         raise _unsupported(str(error).splitlines()[0]) from None
@@ -90,7 +95,10 @@ async def load_browser(driver: Driver, state: Mapping[str, Any]) -> None:
 
     session = driver.session
     try:
-        await session.context.set_storage_state(state["storage"])
+        async with asyncio.timeout(STORAGE_S):
+            await session.context.set_storage_state(state["storage"])
+    except TimeoutError:
+        raise _unsupported(f"its storage was not restored in {STORAGE_S:g} s") from None
     except Error as error:
         session.check_alive()
         raise _unsupported(f"its storage: {str(error).splitlines()[0]}") from None

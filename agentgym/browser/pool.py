@@ -99,6 +99,15 @@ class ReadyContext:
         path.write_bytes(data)
         return path
 
+    @property
+    def deposited(self) -> int:
+        """Bytes of the files that were put there."""
+        return sum(
+            path.stat().st_size
+            for place in self.chromium.confinement.transfers.glob(f"upload-{self.number}-*")
+            for path in place.iterdir()
+        )
+
     async def lives(self) -> bool:
         """Whether its browser answers and its tab is open."""
         try:
@@ -127,6 +136,7 @@ class BrowserPool:
         self._current: dict[bool, Chromium] = {}
         self._retired: set[Chromium] = set()
         self._ready: dict[ContextSettings, list[ReadyContext]] = {}
+        self._alone = 0
         self._starting = asyncio.Lock()
         self._users = 0
         self._lingering: asyncio.Task[None] | None = None
@@ -160,6 +170,16 @@ class BrowserPool:
             ConfigError: There is no Chromium, or it cannot be confined.
             SurfaceError: It does not start.
         """
+        spare = await self._acquired(settings)
+        spare.chromium.take(spare.session)
+        return spare
+
+    async def _acquired(self, settings: ContextSettings) -> ReadyContext:
+        for chromium in {*self._current.values(), *self._retired}:
+            self._take_suspects(chromium)
+        if self._alone:
+            self._alone -= 1
+            return await self._make(replace(settings, first=None), alone=True)
         ready = self._ready.pop(settings, [])
         self._ready[settings] = ready  # it is the latest now
         while ready:
@@ -176,6 +196,11 @@ class BrowserPool:
             task.add_done_callback(self._making.discard)
         return spare
 
+    def _take_suspects(self, chromium: Chromium) -> None:
+        """Give each episode that shared a browser that hung the next one for itself."""
+        suspects, chromium.suspects = chromium.suspects, 0
+        self._alone += suspects if suspects > 1 else 0
+
     async def _replenish(self, settings: ContextSettings) -> None:
         # A spare is a convenience: what goes wrong here is told where a context is needed.
         with contextlib.suppress(SurfaceError, TimeoutError):
@@ -188,11 +213,11 @@ class BrowserPool:
                 for unused in self._ready.pop(old):
                     await self.discard(unused)
 
-    async def _make(self, settings: ContextSettings) -> ReadyContext:
+    async def _make(self, settings: ContextSettings, *, alone: bool = False) -> ReadyContext:
         from playwright.async_api import Error
 
         for attempt in (1, 2):
-            chromium = await self._chromium(settings.headed)
+            chromium = await self._chromium(settings.headed, alone=alone)
             try:
                 async with asyncio.timeout(_MAKE_S):
                     return await _new_context(chromium, settings)
@@ -205,9 +230,9 @@ class BrowserPool:
                     raise SurfaceError(f"no browser context can be made: {error}") from None
         raise AssertionError("the second attempt returns or raises")
 
-    async def _chromium(self, headed: bool) -> Chromium:
+    async def _chromium(self, headed: bool, *, alone: bool = False) -> Chromium:
         async with self._starting:
-            current = self._current.get(headed)
+            current = None if alone else self._current.get(headed)
             if current is not None and current.alive and not self._worn(current):
                 return current
             if current is not None:
@@ -217,7 +242,10 @@ class BrowserPool:
             chromium = Chromium(find_executable(headed=headed), headed=headed)
             await chromium.start(self._playwright)
             self.started += 1
-            self._current[headed] = chromium
+            if alone:
+                self._retired.add(chromium)  # it gets no other context
+            else:
+                self._current[headed] = chromium
             return chromium
 
     def _worn(self, chromium: Chromium) -> bool:
@@ -233,9 +261,15 @@ class BrowserPool:
         from playwright.async_api import Error
 
         used.remove_deposits()
-        with contextlib.suppress(Error, TimeoutError):
+        used.chromium.sessions.discard(used.session)
+        try:
             async with asyncio.timeout(_MAKE_S):
                 await used.session.context.close()
+        except Error:
+            pass  # the browser has ended
+        except TimeoutError:
+            # What its pages have begun may go on for ever.
+            used.chromium.kill()
         if used.proxy is not None:
             await used.proxy.close()
         used.listening.close()
@@ -245,6 +279,7 @@ class BrowserPool:
             await used.chromium.close()
 
     async def _retire(self, chromium: Chromium) -> None:
+        self._take_suspects(chromium)
         if self._current.get(chromium.headed) is chromium:
             del self._current[chromium.headed]
         for ready in self._ready.values():
@@ -252,6 +287,7 @@ class BrowserPool:
                 ready.remove(spare)
                 await self.discard(spare)
         if chromium.live <= 0 or not chromium.alive:
+            self._retired.discard(chromium)
             await chromium.close()
         else:
             self._retired.add(chromium)
@@ -317,7 +353,7 @@ async def _new_context(chromium: Chromium, settings: ContextSettings) -> ReadyCo
             reduced_motion="reduce",
             color_scheme="light",
         )
-        session = BrowserSession(context, RequestLog(), settings.budget)
+        session = BrowserSession(context, RequestLog(), settings.budget, chromium)
         tab = await session.new_tab()
         if settings.first is not None:
             proxy = SiteProxy(settings.first.sites, session.log)

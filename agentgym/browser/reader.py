@@ -35,10 +35,10 @@ class Reader:
             try:
                 return await self._read(tab)
             except PageBusyError as error:
-                return PageView(tab.page.url, blocked=str(error))
+                return PageView(tab.shown_url, blocked=str(error))
             except (PageGoneError, PageFailure) as error:
                 if attempt == _TRIES - 1:
-                    return PageView(tab.page.url, blocked=str(error))
+                    return PageView(tab.shown_url, blocked=str(error))
         raise AssertionError("the last attempt returns")
 
     async def text(self, tab: Tab) -> str:

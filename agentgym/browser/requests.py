@@ -13,9 +13,12 @@ from agentgym.records import WebRequest
 
 STEP_REQUESTS: Final = 500
 """Requests that one action may cause; what a page asks for beyond that is refused."""
-KEPT: Final = 10_000
+KEPT: Final = 20_000
+"""Requests of one episode; further ones are refused, so that none is answered without a note."""
 _URL_CHARS: Final = 2_000
+_WORD_CHARS: Final = 200
 _SAFE: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+_ASKING: Final = frozenset(("method", "action", "op", "do", "intent"))
 _DESTROYS: Final = frozenset(
     (
         *("delete", "remove", "destroy", "purge", "erase", "wipe"),
@@ -40,7 +43,7 @@ class Entry:
         location: Where the answer redirects.
         refused: Why the proxy has refused it; empty if a site has answered.
         failed: How the site has failed; empty if it has not.
-        form: Start of the body.
+        asks_to_remove: Whether a field of its form names a removal.
         attached: Whether the answer is a file to be downloaded.
         duration_s: Seconds until the end of the answer.
     """
@@ -56,7 +59,7 @@ class Entry:
     location: str = ""
     refused: str = ""
     failed: str = ""
-    form: bytes = b""
+    asks_to_remove: bool = False
     attached: bool = False
     duration_s: float = 0.0
 
@@ -64,8 +67,8 @@ class Entry:
         """Note the head of the answer."""
         named = {name: value.decode("latin-1") for name, value in headers}
         self.status = status
-        self.mime = named.get(b"content-type", "")
-        self.location = named.get(b"location", "")
+        self.mime = named.get(b"content-type", "")[:_WORD_CHARS]
+        self.location = named.get(b"location", "")[:_URL_CHARS]
         self.attached = named.get(b"content-disposition", "").lower().startswith("attachment")
 
     @property
@@ -80,15 +83,19 @@ class Entry:
             return True
         if not self.mutating:
             return False
-        words = set(urlsplit(self.url).path.lower().replace("-", "/").replace("_", "/").split("/"))
+        words = urlsplit(self.url).path.lower().replace("-", "/").replace("_", "/").split("/")
+        return self.asks_to_remove or not _DESTROYS.isdisjoint(words)
+
+    def read_form(self, body: bytes) -> None:
+        """Note what the beginning of its body asks for; the body is not kept."""
         try:
-            fields = parse_qsl(self.form.decode("utf-8", "replace"), max_num_fields=200)
+            fields = parse_qsl(body.decode("utf-8", "replace"), max_num_fields=200)
         except ValueError:
-            fields = []
-        for name, value in fields:
-            if name.lower().strip("_") in ("method", "action", "op", "do", "intent"):
-                words.add(value.lower())
-        return bool(words & _DESTROYS)
+            return
+        self.asks_to_remove = any(
+            name.lower().strip("_") in _ASKING and value.lower() in _DESTROYS
+            for name, value in fields
+        )
 
     def record(self) -> WebRequest:
         """Return the part of it that the record and the evidence keep, without times."""
@@ -112,7 +119,7 @@ class RequestLog:
     """The requests of one context, in their order.
 
     Attributes:
-        entries: The requests; those beyond a bound are counted only.
+        entries: The requests; those beyond a bound are refused and counted only.
         omitted: How many are counted only.
         open_in_step: How many of the present action are being answered.
         step: Number of the action that is being executed.
@@ -133,6 +140,8 @@ class RequestLog:
 
     def excess(self) -> str:
         """Return why a request is one too many; empty if it is not."""
+        if self.omitted:
+            return f"the pages of this episode have made more than {KEPT} requests"
         if self._in_step <= STEP_REQUESTS:
             return ""
         return f"the page has made more than {STEP_REQUESTS} requests since the last action"
@@ -140,7 +149,7 @@ class RequestLog:
     @contextmanager
     def begin(self, method: str, url: str) -> Iterator[Entry]:
         """Note a request for the time of its answer."""
-        entry = Entry(method, url[:_URL_CHARS], self.step)
+        entry = Entry(method[:_WORD_CHARS], url[:_URL_CHARS], self.step)
         if len(self.entries) < KEPT:
             self.entries.append(entry)
         else:

@@ -15,7 +15,7 @@ from agentgym.browser.reader import Reader
 from agentgym.browser.requests import RequestLog
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.view import PageView
-from agentgym.errors import GuestFileError, SurfaceLostError
+from agentgym.errors import GuestFileError, SurfaceEndedError, SurfaceLostError
 from agentgym.gui.references import References
 from agentgym.gui.tree import Budget
 from agentgym.records import Json
@@ -23,8 +23,12 @@ from agentgym.records import Json
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, ConsoleMessage, Dialog, Download, Page
 
+    from agentgym.browser.chromium import Chromium
+
 LOAD_S: Final = 10.0
 """Seconds that a page may take to load; the action then says that it has not."""
+FIRST_S: Final = 30.0
+"""Seconds that the first page of an episode may take."""
 QUIET_S: Final = 2.0
 """Seconds that a page may go on changing after an action."""
 TABS: Final = 10
@@ -33,10 +37,14 @@ _IDLE_MS: Final = 10
 _CONSOLE: Final = 20
 _DOWNLOADS: Final = 20
 _DOWNLOAD_S: Final = 10.0
+DOWNLOADED_BYTES: Final = 128 * 2**20
+"""Bytes of all downloads of one context."""
 _MESSAGE_CHARS: Final = 300
 _POLL_S: Final = 0.005
 _OPENING_S: Final = 1.0
 _BROWSER_S: Final = 10.0
+_BUSY: Final = 0.5
+"""Processors that a browser must have used in that time for its pages to be to blame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,7 @@ class BrowserSession:
         context: Playwright's context.
         log: Its requests.
         budget: Bounds of its trees.
+        chromium: The browser.
 
     Attributes:
         tabs: Its open tabs, in the order of their opening.
@@ -78,11 +87,16 @@ class BrowserSession:
         downloads: Files that were downloaded.
         console: Errors that pages reported since the last action.
         references: References of elements.
+        is_alone: Whether no other episode has used the browser while this one did.
+        blamed: Why its pages are to blame for the end of the browser; empty if they are not.
         reader: Reads its tabs.
     """
 
-    def __init__(self, context: BrowserContext, log: RequestLog, budget: Budget) -> None:
-        self.context, self.log = context, log
+    def __init__(
+        self, context: BrowserContext, log: RequestLog, budget: Budget, chromium: Chromium
+    ) -> None:
+        self.context, self.log, self._chromium = context, log, chromium
+        self.blamed, self.is_alone = "", True
         self.references = References()
         self.tabs: list[Tab] = []
         self.downloads: list[Downloaded] = []
@@ -94,6 +108,8 @@ class BrowserSession:
         self._known: dict[Page, Tab] = {}
         self._wanted = False
         self._seen_downloads = 0
+        self._arriving: set[Download] = set()
+        self._received: dict[str, float] = {}
         self._opening_until = 0.0
         context.on("page", self._opened)
 
@@ -102,6 +118,7 @@ class BrowserSession:
         """The tab that actions concern.
 
         Raises:
+            SurfaceEndedError: Its pages have kept the browser from answering.
             SurfaceError: The browser has ended.
         """
         self.check_alive()
@@ -110,9 +127,10 @@ class BrowserSession:
         return self._current
 
     def check_alive(self) -> None:
-        """Raise SurfaceError if the browser has ended."""
-        browser = self.context.browser
-        if browser is None or not browser.is_connected():
+        """Raise SurfaceError if the browser has ended, or its pages are to blame for that."""
+        if self.blamed:
+            raise SurfaceEndedError(self.blamed)
+        if not self._chromium.alive:
             raise SurfaceLostError("the browser has ended during the episode")
 
     # --- tabs ---
@@ -183,6 +201,7 @@ class BrowserSession:
         self.tabs.append(tab)
         await tab.prepare()
         tab.cdp.on("Page.windowOpen", self._opens_window)
+        tab.cdp.on("Page.downloadProgress", self._download_grows)
         if self._current is None:
             self._current = tab
 
@@ -239,23 +258,48 @@ class BrowserSession:
         else:
             await tab.unless_held(dialog.accept(text))
 
+    def _download_grows(self, event: dict[str, Any]) -> None:
+        """End the downloads under way where all of the context have become too large."""
+        guid = event["guid"]
+        self._received[guid] = max(event["receivedBytes"], self._received.get(guid, 0))
+        if self._receives_too_much:
+            for download in self._arriving:
+                self._spawn(download.cancel())
+
     async def _download(self, download: Download) -> None:
         self._seen_downloads += 1
         name = Path(download.suggested_filename).name[:120] or "download"
-        if len(self.downloads) >= _DOWNLOADS:
+        if self._seen_downloads > _DOWNLOADS:
             self.note(f"a download was refused: there are {_DOWNLOADS} already")
             await download.cancel()
             return
+        self._arriving.add(download)
         error, path = "it took too long", None
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_DOWNLOAD_S):
-                error = await download.failure() or ""
-                path = None if error else Path(await download.path())
-        if error:
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_DOWNLOAD_S):
+                    error = await download.failure() or ""
+                    path = None if error else Path(await download.path())
+        finally:
+            self._arriving.discard(download)
+        if path is not None and _size(path) + self._downloaded > DOWNLOADED_BYTES:
+            path.unlink(missing_ok=True)
+            error, path = "too large", None
+        if error and (error == "too large" or self._receives_too_much):
+            error = f"all downloads have more than {DOWNLOADED_BYTES:,} bytes"
+        elif error:
             await download.cancel()
         data = b"" if path is None else await asyncio.to_thread(path.read_bytes)
         digest = hashlib.sha256(data).hexdigest()
         self.downloads.append(Downloaded(name, path, len(data), digest, error))
+
+    @property
+    def _receives_too_much(self) -> bool:
+        return sum(self._received.values()) > DOWNLOADED_BYTES
+
+    @property
+    def _downloaded(self) -> int:
+        return sum(file.size for file in self.downloads)
 
     # --- time ---
 
@@ -294,8 +338,11 @@ class BrowserSession:
             await asyncio.sleep(_POLL_S)
 
     async def loaded(self, tab: Tab) -> str:
-        """Wait until a page has loaded, whatever it does then; return its address, or nothing."""
-        until = time.monotonic() + LOAD_S
+        """Wait until a first page has loaded, whatever it does then; return its address or nothing.
+
+        It may take longer than a page that an agent opens: no step of an episode waits for it.
+        """
+        until = time.monotonic() + FIRST_S
         while time.monotonic() < until and tab.dialog is None and not tab.crashed:
             try:
                 state = await tab.call("quiet")
@@ -319,7 +366,7 @@ class BrowserSession:
         """Return the present view of the current tab."""
         tab = self.tab
         if tab.dialog is not None:
-            return PageView(tab.page.url, blocked="a dialog is open")
+            return PageView(tab.shown_url, blocked="a dialog is open")
         view = await self.reader.read(tab)
         if view.blocked and tab.dialog is None and not tab.crashed:
             await self.check_answers()
@@ -330,17 +377,34 @@ class BrowserSession:
     async def check_answers(self) -> None:
         """Check that the browser itself answers, whether or not a page does.
 
+        One that is too busy to answer hangs for ever, so it is ended. An episode that had it for
+        itself is to blame. Those that shared it are played again, and are then alone.
+
         Raises:
-            SurfaceError: It does not, so that the episode cannot go on.
+            SurfaceEndedError: Its own pages keep the browser from answering.
+            SurfaceLostError: It does not, so that the episode cannot go on.
         """
+        before_s, began = self._chromium.processor_s(), time.monotonic()
+        if await self._answers(_BROWSER_S):
+            return
+        took_s = time.monotonic() - began
+        if self._chromium.processor_s() - before_s > _BUSY * took_s:
+            if self.is_alone:
+                self.blamed = f"its pages kept the browser from answering for {took_s:.0f} s"
+            self._chromium.kill()
+        self.check_alive()
+        raise SurfaceLostError("the browser does not answer")
+
+    async def _answers(self, within_s: float) -> bool:
         from playwright.async_api import Error
 
         try:
-            async with asyncio.timeout(_BROWSER_S):
+            async with asyncio.timeout(within_s):
                 await self.context.cookies("http://localhost/")
-        except (TimeoutError, Error) as error:
+        except (TimeoutError, Error):
             self.check_alive()
-            raise SurfaceLostError(f"the browser does not answer: {str(error)[:200]}") from None
+            return False
+        return True
 
     async def readable(self) -> str:
         """Return the readable text of the current page, its frames included."""
@@ -379,12 +443,19 @@ class BrowserSession:
         return [
             {
                 "number": number,
-                "url": tab.url or tab.page.url,
+                "url": tab.url or tab.shown_url,
                 "title": tab.title,
                 "current": tab is self._current,
             }
             for number, tab in enumerate(self.tabs, 1)
         ]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def dialog_json(tab: Tab) -> Mapping[str, Json] | None:

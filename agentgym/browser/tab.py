@@ -20,6 +20,7 @@ WORLD: Final = "agentgym"
 ANSWER_S: Final = 6.0
 """Seconds that a page may take to answer; one that is busy for longer does not respond."""
 _SLICE_S: Final = 0.25
+_URL_CHARS: Final = 8_000
 _LASTING: Final = frozenset(("EventSource", "WebSocket", "Ping"))
 """Kinds of requests that do not end with an answer."""
 
@@ -119,6 +120,11 @@ class Tab:
     def _crash(self, _: object) -> None:
         self.crashed = True
         self.held.set()
+
+    @property
+    def shown_url(self) -> str:
+        """Its present address, cut where a script has made it too long for a request."""
+        return self.page.url[:_URL_CHARS]
 
     @property
     def loading(self) -> bool:

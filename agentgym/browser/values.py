@@ -1,7 +1,9 @@
 """Values that an environment reads from its own page: the state by which an episode is judged.
 
 The expressions come from `env.toml` and run in the page's own world, because they read the page's
-variables. The agent sees neither them nor their values.
+variables. The agent sees neither them nor their values. Another page may have variables of the same
+names, and an agent can open it: values are read from the pages of the first one's site only, and
+where `init` prepares the first page, only from documents that it has prepared.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agentgym.browser.session import BrowserSession
 from agentgym.browser.tab import PageBusyError, PageGoneError, Tab
 from agentgym.records import Json
+from agentgym.records.bounds import flaw_of
 
 _CHARS: Final = 10_000
 
@@ -35,11 +37,14 @@ class PageValues:
         self.values: dict[str, Json] = dict.fromkeys(expressions)
         self.ended = False
 
-    async def read(self, session: BrowserSession) -> None:
-        """Read the values from the current page, unless they are kept already."""
-        if not self._expressions or self.ended or session.tab.dialog is not None:
-            return
-        for name, text in await _values(session.tab, self._expressions):
+    @property
+    def wanted(self) -> bool:
+        """Whether there are values to read."""
+        return bool(self._expressions) and not self.ended
+
+    async def read(self, tab: Tab) -> None:
+        """Read the values from a page; those that cannot be had stay as they are."""
+        for name, text in await _values(tab, self._expressions):
             value = _parsed(text)
             if value is not None:
                 self.values[name] = value
@@ -64,12 +69,16 @@ async def _values(tab: Tab, expressions: Mapping[str, str]) -> list[tuple[str, A
 
 
 def _parsed(text: object) -> Json:
-    """Return a value; None for one that is no JSON, or too long."""
-    if not isinstance(text, str):
+    """Return a value; None for one that is no JSON, is too long or cannot be recorded."""
+    # A page may replace the functions that cut it and write it.
+    if not isinstance(text, str) or len(text) > _CHARS:
         return None
     try:
         value: Json = json.loads(text, parse_constant=lambda _: None)
-    except ValueError:
+        if flaw_of(value):
+            return None
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
         return None
     return value
 

@@ -19,6 +19,7 @@
     box: (el) => Element.prototype.getBoundingClientRect.call(el),
     attribute: (el, name) => Element.prototype.getAttribute.call(el, name),
     closest: (el, what) => Element.prototype.closest.call(el, what),
+    shows: (el) => Element.prototype.checkVisibility.call(el, {checkVisibilityCSS: true}),
   };
   const page = {
     get body() { return getter(Document.prototype, "body")(document); },
@@ -67,6 +68,8 @@
     const holder = own.parentNode(node);
     return holder instanceof ShadowRoot ? holder.host : null;
   };
+  // Scripts can make an address of megabytes; no request has one.
+  const address = () => location.href.slice(0, 8000);
   const squeeze = (text, most) => {
     const plain = (text || "").slice(0, most * 8).replace(/\s+/g, " ").trim();
     return plain.length > most ? plain.slice(0, most) + "\u2026" : plain;
@@ -303,6 +306,21 @@
 
   // --- the tree ---
 
+  // A page may give any attribute megabytes, and all of a tree goes through one message.
+  const MOST_CHARS = {r: 60, k: 1000, v: 4000}, MOST_ATTRIBUTE = 2000, MOST_TOTAL = 4_000_000;
+  const fitting = (nodes) => {
+    let total = 0, kept = 0;
+    for (const node of nodes) {
+      for (const [key, value] of Object.entries(node)) {
+        const most = MOST_CHARS[key] || MOST_ATTRIBUTE;
+        if (typeof value === "string") total += (node[key] = value.slice(0, most)).length;
+        else if (key === "g") node.g = value.map((bound) => String(bound).slice(0, 60));
+      }
+      if (total > MOST_TOTAL) break;
+      kept++;
+    }
+    return kept;
+  };
   const snapshot = (budget) => {
     const started = performance.now(), out = [], most = budget.chars;
     const scrolled = [scrollX, scrollY], near = budget.near;
@@ -430,13 +448,15 @@
       if (!el || !el.isConnected) { gone.push(id); elements.delete(id); }
     }
     for (const node of out) delete node.end;
+    const kept = fitting(out);
+    if (kept < out.length) { cut = true; left += out.length - kept; out.length = kept; }
     return {
       token, nodes: out, cut, left, gone, frames, suspects, mutations,
       elements: cut ? page.getElementsByTagName("*").length : visited,
       focused: active && numbers.get(active) || 0,
       scroll: [...scrolled, page.documentElement?.scrollWidth || 0, page.documentElement?.scrollHeight || 0],
       view: [innerWidth, innerHeight],
-      url: location.href, title: page.title.slice(0, 300), ready: page.readyState,
+      url: address(), title: page.title.slice(0, 300), ready: page.readyState,
     };
   };
   const named = (el, role) => !el.getAttribute("aria-label") || role !== "cell";
@@ -499,7 +519,8 @@
     if (el instanceof HTMLFormElement) return "form";
     const style = getComputedStyle(el);
     const name = nameOf(el, roleOf(el, style, "") || el.localName, 40) || squeeze(el.textContent, 40);
-    return `${roleOf(el, style, "") || el.localName}${name ? ` "${name}"` : ""}`;
+    const role = (roleOf(el, style, "") || el.localName).slice(0, 60);
+    return `${role}${name ? ` "${name}"` : ""}`;
   };
   const point = (id) => {
     const el = target(id);
@@ -510,7 +531,7 @@
       found = pointOf(el);
     }
     return {x: found.x, y: found.y, state: found.state, cover: found.state === "covered" ? describe(found.cover) : "",
-            disabled: el.matches(":disabled"), tag: el.localName, type: el.type || ""};
+            disabled: el.matches(":disabled"), tag: el.localName, type: String(el.type || "").slice(0, 60)};
   };
   const set = (el, value) => {
     const prototype = el.localName === "textarea" ? HTMLTextAreaElement : HTMLInputElement;
@@ -566,7 +587,7 @@
     for (const value of values) {
       const option = options.find((o) => o.label.trim() === value.trim()) || options.find((o) => o.value === value) ||
         options.find((o) => o.text.trim().replace(/\s+/g, " ") === value.trim());
-      if (!option) return {error: `it has no option "${value}"; it has ${options.slice(0, 20).map((o) => `"${o.label.trim()}"`).join(", ")}`};
+      if (!option) return {error: `it has no option "${value}"; it has ${options.slice(0, 20).map((o) => `"${squeeze(o.label, 100)}"`).join(", ")}`};
       if (option.disabled) return {error: `option "${value}" is disabled`};
       picked.push(option);
     }
@@ -613,7 +634,7 @@
   };
   const quiet = () => ({
     idle: performance.now() - lastMutation, mutations, ready: page.readyState,
-    url: location.href,
+    url: address(),
   });
   // One frame and one task, so that handlers, their promises and the layout have had their turn.
   const painted = () => new Promise((resolve) => {
@@ -632,9 +653,9 @@
         if (size > most || (++visited & 255) === 0 && performance.now() > deadline) return;
         if (child instanceof Text) { add(child.data.replace(/\s+/g, " ")); continue; }
         if (!(child instanceof Element)) continue;
-        const tag = child.localName;
+        const tag = own.tag(child);
         if (["script", "style", "noscript", "template", "head", "svg"].includes(tag)) continue;
-        if (!child.checkVisibility({checkVisibilityCSS: true})) continue;
+        if (!own.shows(child)) continue;
         if (tag === "iframe") { frames.push(number(child)); continue; }
         if (tag === "br") { add("\n"); continue; }
         if (tag === "img") { if (child.alt) add(`[image: ${child.alt}]`); continue; }
@@ -676,7 +697,7 @@
     const waiting = [[document, -1]], frames = [];
     let chars = 0;
     const text = (given) => {
-      const told = given === null ? "" : String(given).slice(0, most.chars);
+      const told = given === null || chars > most.total ? "" : String(given).slice(0, most.chars);
       chars += told.length;
       return told;
     };
@@ -706,11 +727,21 @@
     chosen: el.localName === "select" ? [...el.options].map((o) => o.selected) : [],
   });
   const storage = () => { try { return Object.entries(sessionStorage).sort(); } catch { return []; } };
-  const keep = () => ({
-    fields: [...page.querySelectorAll(FIELDS)].map(field),
-    scroll: [scrollX, scrollY], session: storage(),
-    focus: [...page.querySelectorAll(FOCUSED)].indexOf(page.activeElement),
-  });
+  const MOST_KEPT = 8_000_000;
+  const keep = () => {
+    const fields = [];
+    let size = 0;
+    for (const el of page.querySelectorAll(FIELDS)) {
+      const kept = field(el);
+      size += kept.kind.length + kept.value.length + 6 * kept.chosen.length;
+      if (size > MOST_KEPT) throw new Error("its forms hold more than a fork can keep");
+      fields.push(kept);
+    }
+    return {
+      fields, scroll: [scrollX, scrollY], session: storage(),
+      focus: [...page.querySelectorAll(FOCUSED)].indexOf(page.activeElement),
+    };
+  };
   const reset_session = (kept) => {
     if (JSON.stringify(storage()) === JSON.stringify(kept)) return false;
     sessionStorage.clear();

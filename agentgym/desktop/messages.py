@@ -30,6 +30,8 @@ _Size: TypeAlias = Annotated[int, Field(ge=1, le=_SIDE_PX)]
 _Box: TypeAlias = tuple[_Place, _Place, _Place, _Place]
 _Word: TypeAlias = Annotated[str, Field(max_length=100)]
 _Line: TypeAlias = Annotated[str, Field(max_length=1_000)]
+# The names of D-Bus are plain and have at most 255 characters; paths of elements are shorter.
+_At: TypeAlias = Annotated[str, Field(max_length=255, pattern=r"^[ -~]*$")]
 _Text: TypeAlias = Annotated[str, Field(max_length=10_000)]
 _Held: TypeAlias = Annotated[list[_Word], FailFast(), Field(max_length=100)]
 
@@ -75,7 +77,7 @@ class Node(BaseModel):
     b: _Box
     f: Annotated[list[_Word], FailFast(), Field(max_length=40)]
     k: _Word
-    at: tuple[_Line, _Line]
+    at: tuple[_At, _At]
     v: _Text | None = None
 
 

@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentgym.desktop.messages import Look, Tree
+from agentgym.errors import SurfaceEndedError
 from agentgym.gui.references import References
 from agentgym.gui.scaling import Scale
 from agentgym.gui.tree import digest_of
 
 _NUMBER: Final = re.compile(r"/(\d+)$")
+MOST_ELEMENTS: Final = 100_000
+"""Elements that the applications of one episode may show; they are kept as long as it lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,13 @@ class Elements:
         self._paths: dict[tuple[str, int], str] = {}
 
     def assign(self, nodes: Sequence[dict[str, Any]]) -> None:
-        """Give the nodes of a whole tree their references."""
+        """Give the nodes of a whole tree their references.
+
+        Raises:
+            SurfaceEndedError: There have been too many elements.
+        """
+        if len(self._paths) > MOST_ELEMENTS:
+            raise SurfaceEndedError(f"the desktop has shown more than {MOST_ELEMENTS:,} elements")
         by_bus: dict[str, list[dict[str, Any]]] = {}
         for node in nodes:
             bus, path = node["at"]

@@ -45,8 +45,8 @@ def submit_tool(answer: Answer) -> ToolSpec:
 def read_answer(answer: Answer, action: Action) -> str:
     """Return the answer of a `submit`: its text, or its fields as JSON.
 
-    A text is kept in the record and not read where the task wants no answer. The fields of a form
-    may have other spellings than the JSON Schema has.
+    A text is left out where the task wants no answer. The fields of a form may have other spellings
+    than the JSON Schema has.
 
     Raises:
         ActionError: The arguments are not legal; says what to write.
@@ -113,6 +113,10 @@ def check_action(
         check_call(action, tools)
 
 
-def told_answer(answer: Answer, text: str) -> str:
-    """Return what the agent is told about an accepted answer."""
-    return f"submitted: {text}" if isinstance(answer, AnswerForm) else "submitted"
+def told_answer(answer: Answer, action: Action, text: str) -> str:
+    """Return what the agent is told about its `submit`, whose answer was accepted."""
+    if isinstance(answer, AnswerForm):
+        return f"submitted: {text}"
+    if answer == "none" and str(action.arguments.get(RESERVED, "")).strip():
+        return "submitted without the text: this task takes none, and it is sent to nobody"
+    return "submitted"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from agentgym.browser.codecs.browsergym import VIEWPORT, calls_in, decode
 from agentgym.browser.codecs.browsergym_views import axtree_of, properties_of
 from agentgym.browser.dom import dom_snapshot
+from agentgym.env.control import SUBMIT
 from agentgym.env.episode import Episode
 from agentgym.env.gym import GymEnv
 from agentgym.env.portal import portal
@@ -123,6 +124,9 @@ class BrowserGym(gymnasium.Wrapper[Seen, str, Seen, dict[str, Any]], RecordConst
         if not isinstance(action, str):
             raise ActionError(f"expected a text such as click('12'), got {type(action).__name__}")
         calls = decode(calls_in(action) or action, self._nodes, self._size)
+        if self._inner.environment.answer == "none":
+            # BrowserGym ends an episode with a text, and this task takes none.
+            calls = [Action(SUBMIT.name) if one.tool == SUBMIT.name else one for one in calls]
         for call in calls:
             check_call(call, self._inner.environment.tools)
         return calls

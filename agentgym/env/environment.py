@@ -23,6 +23,7 @@ from agentgym.env.ending import judge_kept
 from agentgym.env.episode import Episode
 from agentgym.env.resolved_task import resolve_task
 from agentgym.env.seeds import read_seed
+from agentgym.env.spec import answer_of
 from agentgym.errors import ConfigError, SurfaceError
 from agentgym.protocols import Judge, SandboxProvider
 from agentgym.records import (
@@ -78,6 +79,7 @@ class Environment:
         sites: Web sites over the services of each episode; empty if no surface shows them.
         surface_kinds: Kinds of the surfaces through which the agent acts.
         tools: The surfaces' tools, `message_user` if there is a user, `submit`, `give_up`.
+        answer: What `submit` takes.
         observation_limits: Largest size of an observation.
         max_steps: Largest number of steps in an episode.
         offline: Whether sandboxes have no network.
@@ -116,7 +118,8 @@ class Environment:
         shows_sites = any(getattr(kind, "uses_sites", False) for kind in self.surface_kinds)
         self.sites = spec.find_sites(has_sandbox=resolved.has_sandbox) if shows_sites else ()
         acting = agent_tools([t for kind in self.surface_kinds for t in kind.tools()], task)
-        self.tools = (*acting, submit_tool(task.manifest.answer), GIVE_UP)
+        self.answer = answer_of(task)
+        self.tools = (*acting, submit_tool(self.answer), GIVE_UP)
         self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps
         self.offline, self.judge, self.room_cache = offline, judge, room_cache
         self.user = user or user_spec()

@@ -226,8 +226,8 @@ class Episode:
             if action.tool == "" and action.arguments.keys() == {"malformed"}:
                 raise ActionError(str(action.arguments["malformed"])[:200])
             if action.tool == SUBMIT.name:
-                answer = read_answer(self.instance.task.manifest.answer, action)
-                return await self._submit(answer)
+                answer = read_answer(self.environment.answer, action)
+                return await self._submit(action, answer)
             manifest = self.instance.task.manifest
             check_action(action, self.environment.tools, replies=manifest.replies)
         except ActionError as error:
@@ -239,14 +239,14 @@ class Episode:
         seen = await self.dynamics.call(action, lambda legal: survived(call, legal))
         return seen, self._parts.ended
 
-    async def _submit(self, answer: str) -> tuple[Observation, bool]:
+    async def _submit(self, action: Action, answer: str) -> tuple[Observation, bool]:
         parts = self._parts
         if parts.rules is not None:
             following = await parts.rules.submit(parts.sandbox, answer)
             if following is not None:
                 return Observation(text=following), False
         self._answer = answer
-        return Observation(text=told_answer(self.instance.task.manifest.answer, answer)), True
+        return Observation(text=told_answer(self.environment.answer, action, answer)), True
 
     async def _pass_time(self, step: Step, over: bool) -> str:
         return await self.dynamics.advance(

@@ -59,6 +59,10 @@ class FaultProxy:
         """Return the image of a name, None if the image does not exist."""
         return self._services.picture(name)
 
+    def keep_picture(self, data: bytes, mime: str) -> str:
+        """Keep an image for calls that name it, and return its name."""
+        return self._services.keep_picture(data, mime)
+
     def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
         """Call a tool, unless a fault is injected; only the agent's calls can have faults."""
         if actor != "agent" or tool == self._injector.acting:

@@ -33,7 +33,6 @@ from agentgym.protocols import (
 )
 from agentgym.records import Action, Audit, Observation, Recipe, TaskSandbox
 from agentgym.services.backend import Backend
-from agentgym.sites.hosts import open_sites
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
 from agentgym.user.service_access import UserServiceAccess
@@ -96,6 +95,9 @@ class EpisodeParts:
         sites, instance = self.environment.sites, self.instance
         if not sites:
             return None
+        # Most environments have no sites, and should start without a template engine.
+        from agentgym.sites.hosts import open_sites
+
         seed = f"{instance.task.id}:{instance.seed}"
         return open_sites(
             sites,

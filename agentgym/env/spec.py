@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -17,8 +17,11 @@ from agentgym.protocols import SurfaceKind
 from agentgym.records import Limits, SurfaceConfig, ToolSpec
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
-from agentgym.sites.load import LoadedSite, find_sites
+from agentgym.task.answer import Answer
 from agentgym.task.model import Task
+
+if TYPE_CHECKING:
+    from agentgym.sites.load import LoadedSite
 
 _LIMITS = Limits()
 
@@ -37,6 +40,7 @@ class EnvSpec(Manifest):
         surfaces: Names of the surfaces, in the order of their tools.
         surface: Options of surfaces, by name.
         max_steps: Largest number of steps in an episode whose task sets no limit.
+        answer: What `submit` takes in a task that does not say so: a text, or nothing.
     """
 
     schema_version: Literal["agentgym.env/1"]
@@ -48,6 +52,7 @@ class EnvSpec(Manifest):
     surfaces: tuple[str, ...] = Field(min_length=1)
     surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
     max_steps: int = Field(default=50, gt=0)
+    answer: Literal["text", "none"] = "text"
 
     @model_validator(mode="after")
     def _options_have_a_surface(self) -> EnvSpec:
@@ -91,6 +96,11 @@ class EnvSpec(Manifest):
             NotFoundError: A site is unknown.
             ConfigError: A site is broken, two sites have one host, or a program has no sandbox.
         """
+        if not self.sites:
+            return ()
+        # Most environments have no sites, and should start without a template engine.
+        from agentgym.sites.load import find_sites
+
         found = find_sites(self.sites)
         programs = [site for site in found if site.manifest.port is not None]
         if programs and not (has_sandbox or self.sandbox):
@@ -155,6 +165,17 @@ def spec_of(task: Task) -> EnvSpec:
     """
     spec = load_env_spec(task.manifest.env).with_options(task.manifest.surface)
     return spec.with_surfaces(task.surfaces) if task.surfaces else spec
+
+
+def answer_of(task: Task) -> Answer:
+    """Return what `submit` takes in a task: as the task says, or else its environment.
+
+    Raises:
+        NotFoundError: The environment is unknown.
+        ConfigError: The specification is invalid.
+    """
+    said = "answer" in task.manifest.model_fields_set
+    return task.manifest.answer if said else load_env_spec(task.manifest.env).answer
 
 
 def load_env_spec(name: str) -> EnvSpec:

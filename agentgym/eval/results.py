@@ -7,7 +7,8 @@ the lower one, so an episode without a score improves no rank. Forks and branche
 not part of the plan: `branches` lists them beside the episodes of their task, and no number counts
 them. A `ci95` is null if the scored tasks agree, or are fewer than two: the spread is then unknown.
 `robustness` is the mean score of the episodes in which a fault fired, null if no fault fired:
-robustness is only measured under faults.
+robustness is only measured under faults. `path_efficiency` compares the steps of passed episodes
+with those of the solution, which the run has to have played, too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -36,6 +37,8 @@ from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import CheckpointResult, StepEvent, StepEventKind, Verdict
 
 SCHEMA = "agentgym.results/1"
+SOLUTION = "oracle"
+"""The agent that plays a task's own solution."""
 
 
 def build_results(store: RunStore) -> dict[str, Any]:
@@ -52,9 +55,9 @@ def build_results(store: RunStore) -> dict[str, Any]:
     trials = 1 + max((row.plan.trial for row in rows), default=0)
     if not 0 < trials <= max(1, len(rows)):
         raise RecordError(f"{store.folder} is damaged: {len(rows)} episodes, one of trial {trials}")
-    events = store.events()
+    events, shortest = store.events(), _shortest(rows)
     summary = {
-        agent: _summary([row for row in rows if row.plan.agent == agent], trials, events)
+        agent: _summary([row for row in rows if row.plan.agent == agent], trials, events, shortest)
         for agent in dict.fromkeys(row.plan.agent for row in rows)
     }
     return {
@@ -111,8 +114,33 @@ def whole_file(path: Path) -> Iterator[TextIO]:
         raise RecordError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def _shortest(rows: Sequence[EpisodeRow]) -> dict[tuple[str, int], int]:
+    """Return the fewest steps of a passed episode of the solution, by task and seed."""
+    found: dict[tuple[str, int], int] = {}
+    for row in rows:
+        if row.plan.agent == SOLUTION and _is_passed(row) and row.steps > 0:
+            key = (row.plan.task, row.plan.seed)
+            found[key] = min(row.steps, found.get(key, row.steps))
+    return found
+
+
+def _path_efficiency(
+    rows: Sequence[EpisodeRow], shortest: Mapping[tuple[str, int], int]
+) -> float | None:
+    """Return the mean over the tasks of the solution's steps by those of the passed episodes."""
+    shares: dict[str, list[float]] = {}
+    for row in rows:
+        best = shortest.get((row.plan.task, row.plan.seed))
+        if best is not None and _is_passed(row) and row.steps > 0:
+            shares.setdefault(row.plan.task, []).append(min(1.0, best / row.steps))
+    return estimate_mean(list(shares.values())).mean
+
+
 def _summary(
-    rows: Sequence[EpisodeRow], k: int, events: Sequence[tuple[int, StepEvent]]
+    rows: Sequence[EpisodeRow],
+    k: int,
+    events: Sequence[tuple[int, StepEvent]],
+    shortest: Mapping[tuple[str, int], int],
 ) -> dict[str, Any]:
     """Summarise the rows of one agent, planned with `k` trials of every task.
 
@@ -120,6 +148,7 @@ def _summary(
         rows: Episodes of the agent.
         k: Trials of every task.
         events: Events around all agents, each with the id of its episode.
+        shortest: Steps of the solution by task and seed.
     """
     own = {row.id for row in rows}
     faulted = {episode for episode, what in events if what.kind is StepEventKind.FAULT}
@@ -160,6 +189,7 @@ def _summary(
         "words_judged": sum(verdict.words == "judged" for verdict in verdicts),
         "words_not_judged": sum(verdict.words == "not judged" for verdict in verdicts),
         "steps": sum(row.steps for row in done),
+        "path_efficiency": _path_efficiency(done, shortest),
         "tokens": _tokens(done),
         "duration_s": round(sum(row.duration_s for row in done), 3),
     }
@@ -184,6 +214,10 @@ def _fallbacks(settings: Settings, task: str) -> dict[str, Any]:
 
 def _is_scored(row: EpisodeRow) -> bool:
     return row.verdict is not None and row.verdict.scored
+
+
+def _is_passed(row: EpisodeRow) -> bool:
+    return row.verdict is not None and row.verdict.scored and bool(row.verdict.outcome)
 
 
 def _errors(rows: Sequence[EpisodeRow]) -> dict[str, int]:

@@ -20,7 +20,7 @@ _WHEEL_PX: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class ActionUnits:
     """The units in which a surface takes actions that others express in pixels.
 
     Attributes:
@@ -34,10 +34,10 @@ class Dialect:
     paths: bool = False
 
 
-PAGES: Final = Dialect(720.0, 0.8)
+PAGES: Final = ActionUnits(720.0, 0.8)
 """Of browsers: they scroll by heights of what is scrolled."""
 
-WHEEL: Final = Dialect(_WHEEL_PX, 3, paths=True)
+WHEEL: Final = ActionUnits(_WHEEL_PX, 3, paths=True)
 """Of desktops: they scroll by clicks of the wheel."""
 _CLICKS: Final[dict[str, dict[str, Json]]] = {
     "left_click": {},
@@ -52,23 +52,23 @@ _WRONG: Final = (KeyError, TypeError, ValueError, IndexError, AttributeError, Ov
 """Errors that an action of the wrong form causes while it is read."""
 
 
-def decode_openai(given: Mapping[str, Any], dialect: Dialect = PAGES) -> Action:
+def decode_openai(given: Mapping[str, Any], units: ActionUnits = PAGES) -> Action:
     """Return an action of OpenAI's computer-use tool.
 
     Args:
         given: The field ``action`` of a ``computer_call``.
-        dialect: Units of the surface.
+        units: The units of the surface.
 
     Raises:
         ActionError: It is unknown, or lacks a field.
     """
     try:
-        return _of_openai(given, dialect)
+        return _of_openai(given, units)
     except _WRONG as error:
         raise ActionError(f"computer action {given!r:.300}: {error!r:.300}") from None
 
 
-def _of_openai(given: Mapping[str, Any], dialect: Dialect) -> Action:
+def _of_openai(given: Mapping[str, Any], units: ActionUnits) -> Action:
     kind = given["type"]
     if kind in ("click", "double_click"):
         button = given.get("button") or "left"
@@ -79,7 +79,7 @@ def _of_openai(given: Mapping[str, Any], dialect: Dialect) -> Action:
         return Action("click", {"x": given["x"], "y": given["y"], **named, **count})
     if kind == "drag":
         points: list[Json] = [[point["x"], point["y"]] for point in given["path"]]
-        if dialect.paths and len(points) > 2:
+        if units.paths and len(points) > 2:
             return Action("drag", {"path": points})
         first, last = given["path"][0], given["path"][-1]
         ends = {"from_x": first["x"], "from_y": first["y"], "to_x": last["x"], "to_y": last["y"]}
@@ -92,7 +92,7 @@ def _of_openai(given: Mapping[str, Any], dialect: Dialect) -> Action:
         return Action("hover", {"x": given["x"], "y": given["y"]})
     if kind == "scroll":
         dx, dy = given["scroll_x"], given["scroll_y"]
-        return _scroll({"x": given["x"], "y": given["y"]}, dx, dy, dialect)
+        return _scroll({"x": given["x"], "y": given["y"]}, dx, dy, units)
     if kind == "type":
         return Action("type", {"text": given["text"], "clear": False})
     if kind in ("wait", "screenshot"):
@@ -100,23 +100,23 @@ def _of_openai(given: Mapping[str, Any], dialect: Dialect) -> Action:
     raise ActionError(f"unknown computer action {kind!r}")
 
 
-def decode_anthropic(given: Mapping[str, Any], dialect: Dialect = PAGES) -> Action:
+def decode_anthropic(given: Mapping[str, Any], units: ActionUnits = PAGES) -> Action:
     """Return an action of Anthropic's tool ``computer``.
 
     Args:
         given: The input of the tool call.
-        dialect: Units of the surface.
+        units: The units of the surface.
 
     Raises:
         ActionError: It is unknown, or lacks a field.
     """
     try:
-        return _of_anthropic(given, dialect)
+        return _of_anthropic(given, units)
     except _WRONG as error:
         raise ActionError(f"computer action {given!r:.300}: {error!r:.300}") from None
 
 
-def _of_anthropic(given: Mapping[str, Any], dialect: Dialect) -> Action:
+def _of_anthropic(given: Mapping[str, Any], units: ActionUnits) -> Action:
     kind = given["action"]
     at: dict[str, Json] = {}
     if given.get("coordinate") is not None:
@@ -135,7 +135,7 @@ def _of_anthropic(given: Mapping[str, Any], dialect: Dialect) -> Action:
     if kind == "scroll":
         way, by = given["scroll_direction"], float(given["scroll_amount"]) * _WHEEL_PX
         dx, dy = {"up": (0.0, -by), "down": (0.0, by), "left": (-by, 0.0), "right": (by, 0.0)}[way]
-        turned = _scroll(at, dx, dy, dialect)
+        turned = _scroll(at, dx, dy, units)
         return replace(turned, arguments={**turned.arguments, **_modified(given)})
     if kind == "wait":
         return Action("wait", {"seconds": min(10, float(given["duration"]))})
@@ -166,14 +166,14 @@ def _modified(given: Mapping[str, Any]) -> dict[str, Json]:
     return {"modifiers": list(held)}
 
 
-def _scroll(at: Mapping[str, Json], dx: float, dy: float, dialect: Dialect) -> Action:
+def _scroll(at: Mapping[str, Json], dx: float, dy: float, units: ActionUnits) -> Action:
     down = abs(dy) >= abs(dx)
     direction = ("up" if dy < 0 else "down") if down else ("left" if dx < 0 else "right")
-    amount = (abs(dy) if down else abs(dx)) / dialect.scroll_px
+    amount = (abs(dy) if down else abs(dx)) / units.scroll_px
     return Action("scroll", {**at, "direction": direction, "amount": amount or 0.01})
 
 
-def encode_openai(action: Action, dialect: Dialect = PAGES) -> dict[str, Json]:
+def encode_openai(action: Action, units: ActionUnits = PAGES) -> dict[str, Json]:
     """Return an action as OpenAI's computer-use tool writes it.
 
     Raises:
@@ -195,7 +195,7 @@ def encode_openai(action: Action, dialect: Dialect = PAGES) -> dict[str, Json]:
     if action.tool == "hover" and "x" in given:
         return {"type": "move", "x": given["x"], "y": given["y"]}
     if action.tool == "scroll" and "x" in given and not given.get("modifiers"):
-        dx, dy = _pixels(given, dialect)
+        dx, dy = _pixels(given, units)
         place = {"x": given["x"], "y": given["y"]}
         return {"type": "scroll", **place, "scroll_x": dx, "scroll_y": dy}
     if action.tool == "type" and "ref" not in given and not given.get("submit"):
@@ -205,7 +205,7 @@ def encode_openai(action: Action, dialect: Dialect = PAGES) -> dict[str, Json]:
     raise ActionError(f"a computer-use tool has no action like {action.tool} {given}")
 
 
-def encode_anthropic(action: Action, dialect: Dialect = PAGES) -> dict[str, Json]:
+def encode_anthropic(action: Action, units: ActionUnits = PAGES) -> dict[str, Json]:
     """Return an action as Anthropic's tool ``computer`` writes it.
 
     Raises:
@@ -226,7 +226,7 @@ def encode_anthropic(action: Action, dialect: Dialect = PAGES) -> dict[str, Json
     if action.tool == "hover" and "x" in given:
         return {"action": "mouse_move", "coordinate": at}
     if action.tool == "scroll" and "x" in given:
-        dx, dy = _pixels(given, dialect)
+        dx, dy = _pixels(given, units)
         amount = max(1, round(max(abs(dx), abs(dy)) / _WHEEL_PX))
         way = given.get("direction", "down")
         turned = {"action": "scroll", "scroll_direction": way, "scroll_amount": amount}
@@ -265,7 +265,7 @@ def _count(given: Mapping[str, Any]) -> float:
     return count if count == 1 or given.get("button", "left") == "left" else float("inf")
 
 
-def _pixels(given: Mapping[str, Any], dialect: Dialect) -> tuple[float, float]:
-    by = float(given.get("amount", dialect.amount)) * dialect.scroll_px
+def _pixels(given: Mapping[str, Any], units: ActionUnits) -> tuple[float, float]:
+    by = float(given.get("amount", units.amount)) * units.scroll_px
     ways = {"up": (0.0, -by), "down": (0.0, by), "left": (-by, 0.0), "right": (by, 0.0)}
     return ways[str(given.get("direction", "down"))]

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+_LABEL_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class References:
                 known = heir[0] if alone else self._next()
                 self._numbers[document, number] = known
             label = f"{node['r']} {node['n']!r}" if node["n"] else node["r"]
-            self._handles[known] = Handle(frame, document, number, label)
+            self._handles[known] = Handle(frame, document, number, label[:_LABEL_CHARS])
             identities[number] = identity
             node["ref"] = known
 

@@ -37,7 +37,7 @@ class Budget:
 
     nodes: int = 1_000
     text_bytes: int = 60_000
-    ms: int = 400
+    ms: int = 2_000
     chars: int = 150
 
 

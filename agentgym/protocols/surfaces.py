@@ -65,6 +65,14 @@ class Services(Protocol):
         """Return the image of a name such as ``image:0123456789ab``; None if it does not exist."""
         ...
 
+    def keep_picture(self, data: bytes, mime: str) -> str:
+        """Keep an image file for calls that name it, and return its name.
+
+        Raises:
+            ServiceError: There is no room for it, or the services take no images.
+        """
+        ...
+
     @property
     def hash(self) -> str:
         """Hash of the state, 64 hex digits."""

@@ -22,6 +22,7 @@ from agentgym.records import (
     RowChange,
     Step,
     StepGrade,
+    TableSchema,
     Trajectory,
     WebRequest,
 )
@@ -87,11 +88,19 @@ class Tables(Protocol):
         """
         ...
 
-    def texts(self, table: str) -> Sequence[str]:
-        """Return the columns of a table that hold free text, as the schema declares them.
+    def schema(self, table: str) -> TableSchema:
+        """Return what the services say about a table or view.
 
         Raises:
             VerifierError: The table or view does not exist.
+        """
+        ...
+
+    def at(self, table: str, rowid: int) -> dict[str, Json] | None:
+        """Return the row with a rowid, as `RowRef` names it; None if it does not exist.
+
+        Raises:
+            VerifierError: The table does not exist.
         """
         ...
 

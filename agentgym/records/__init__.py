@@ -60,10 +60,12 @@ from agentgym.records.judging import (
 from agentgym.records.service_calls import (
     Actor,
     AuditEntry,
+    Mark,
     Reply,
     RowChange,
     RowChangeKind,
     RowRef,
+    TableSchema,
 )
 from agentgym.records.values import Image, Json
 from agentgym.records.verdicts import (
@@ -117,6 +119,7 @@ __all__ = [
     "Judgement",
     "Level",
     "Limits",
+    "Mark",
     "Met",
     "Milestone",
     "Nudge",
@@ -138,6 +141,7 @@ __all__ = [
     "Snapshot",
     "Step",
     "StepGrade",
+    "TableSchema",
     "TaskSandbox",
     "TokenTrace",
     "TokenUsage",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, TypeAlias
 
 from agentgym.errors import ServiceError
@@ -14,6 +14,9 @@ Actor: TypeAlias = Literal["agent", "user", "world", "setup"]
 """The caller of a service: the agent, the simulated user, an event of the task, or its setup."""
 
 RowChangeKind: TypeAlias = Literal["added", "changed", "removed"]
+
+Mark: TypeAlias = Literal["opened", "owner"]
+"""The one who may clear a mark: a caller who has opened the row, or its owner alone."""
 
 _SHOWN: Final = 80
 
@@ -56,11 +59,38 @@ class RowRef:
         table: Name of the table.
         rowid: Its rowid.
         kind: Whether it was added, changed or removed.
+        row: Its columns after the call, if other people see the table (`TableSchema.seen`); None
+            for other tables and for a removed row. Very long texts are cut.
     """
 
     table: str
     rowid: int
     kind: RowChangeKind
+    row: Mapping[str, Any] | None = None
+
+    def to_json(self) -> list[Json]:
+        """Return table, rowid and kind, and the columns if they are known."""
+        known: list[Json] = [] if self.row is None else [dict(self.row)]
+        return [self.table, self.rowid, self.kind, *known]
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """A table as the services describe it.
+
+    Attributes:
+        columns: Its columns.
+        key: Columns of its primary key; empty if only the rowid names a row.
+        texts: Columns of free text.
+        seen: Columns that other people see as soon as they are written.
+        marks: Columns that are 1 while a row asks for attention, and who may clear them.
+    """
+
+    columns: Sequence[str]
+    key: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    seen: Sequence[str] = ()
+    marks: Mapping[str, Mark] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +144,7 @@ class AuditEntry:
 
     def to_json(self) -> dict[str, Json]:
         """Return a JSON object of the fields."""
-        changed: list[Json] = [[row.table, row.rowid, row.kind] for row in self.changed]
+        changed: list[Json] = [row.to_json() for row in self.changed]
         return {**{name: getattr(self, name) for name in _FIELDS}, "changed": changed}
 
 

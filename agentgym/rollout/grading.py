@@ -14,6 +14,7 @@ from agentgym.env.answer import check_action, submit_tool
 from agentgym.env.control import GIVE_UP
 from agentgym.env.conversation import agent_tools
 from agentgym.env.resolved_task import resolve_task
+from agentgym.env.spec import answer_of
 from agentgym.errors import ActionError, AgentGymError
 from agentgym.protocols import StepGrader
 from agentgym.record.store import RunStore
@@ -111,7 +112,7 @@ def with_task(trajectory: Trajectory, task: Task, params: Mapping[str, Json]) ->
         repair=repair,
         repair_problem=unknown,
         complaints=find_complaints(
-            trajectory.steps, offered_tools(task), task.manifest.answer, task.manifest.replies
+            trajectory.steps, offered_tools(task), answer_of(task), task.manifest.replies
         ),
         milestones=find_milestones(rubric),
         contracts=tuple(find_contracts(rubric, params)),
@@ -140,7 +141,7 @@ def offered_tools(task: Task) -> list[ToolSpec]:
         resolved.tools, withheld=own, has_sandbox=resolved.has_sandbox
     )
     offered = [tool for kind in kinds for tool in kind.tools()]
-    return [*agent_tools(offered, task), submit_tool(task.manifest.answer), GIVE_UP]
+    return [*agent_tools(offered, task), submit_tool(answer_of(task)), GIVE_UP]
 
 
 def find_complaints(

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from agentgym.errors import RecordError
-from agentgym.records import AuditEntry, RowRef
+from agentgym.records import AuditEntry, Json, RowRef
+from agentgym.services.state import Value
 
 BOUND: Final = 64 * 1024
 """Largest number of characters of arguments or of a result in an entry."""
@@ -37,7 +38,7 @@ class Audit:
 
     def __init__(self, file: Path | None = None, entries: Sequence[AuditEntry] = ()) -> None:
         self._entries = list(entries)
-        self._kept = sum(len(e.arguments_json) + len(e.result_json) for e in self._entries)
+        self._kept = sum(map(_size, self._entries))
         self._descriptor: int | None = None
         if file is not None:
             _drop_torn_line(file)
@@ -47,7 +48,7 @@ class Audit:
     def append(self, entry: AuditEntry) -> None:
         """Add an entry; with a file, the entry has left this process when this returns."""
         self._entries.append(entry)
-        self._kept += len(entry.arguments_json) + len(entry.result_json)
+        self._kept += _size(entry)
         if self._descriptor is not None:
             line = memoryview(json.dumps(entry.to_json()).encode() + b"\n")
             while line:
@@ -60,6 +61,16 @@ class Audit:
         digest = hashlib.sha256(text.encode()).hexdigest()
         cut = {"cut": text[:_BEGINNING], "characters": len(text), "sha256": digest}
         return json.dumps(cut, ensure_ascii=False)
+
+    def bounded_row(self, row: Mapping[str, Value]) -> dict[str, Json]:
+        """Return the columns of a row as the next entry keeps them: JSON, long texts cut."""
+        most = BOUND if self._kept < KEPT else _BEGINNING
+        return {
+            name: hashlib.sha256(value).hexdigest()
+            if isinstance(value, bytes)
+            else (value[:most] if isinstance(value, str) else value)
+            for name, value in row.items()
+        }
 
     def close(self) -> None:
         """Close the file; entries can still be read."""
@@ -75,6 +86,12 @@ class Audit:
 
     def __getitem__(self, index: int) -> AuditEntry:
         return self._entries[index]
+
+
+def _size(entry: AuditEntry) -> int:
+    texts = (value for ref in entry.changed for value in (ref.row or {}).values())
+    rows = sum(len(value) for value in texts if isinstance(value, str))
+    return len(entry.arguments_json) + len(entry.result_json) + rows
 
 
 def read_audit(file: Path) -> list[AuditEntry]:

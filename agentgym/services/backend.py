@@ -27,6 +27,7 @@ START: Final = "2026-03-02T09:00:00Z"
 """Default time of the clock, ISO 8601 in UTC."""
 
 _TEMPLATES: Final = 16
+_PICTURE_BYTES: Final = 64 * 2**20
 
 
 class ServiceSet:
@@ -49,6 +50,8 @@ class ServiceSet:
         self.layout: Layout = lay_out(
             {name: service.schema for name, service in self.classes.items()},
             {t: columns for s in self.classes.values() for t, columns in s.volatile.items()},
+            {t: columns for s in self.classes.values() for t, columns in s.seen.items()},
+            {t: columns for s in self.classes.values() for t, columns in s.marks.items()},
         )
         self._templates: OrderedDict[tuple[int, str], Snapshot] = OrderedDict()
         self._filling = threading.Lock()
@@ -154,6 +157,17 @@ class Backend:
         """Return the image of a name; None if no image has this name."""
         return self.images.get(name)
 
+    def keep_picture(self, data: bytes, mime: str) -> str:
+        """Keep an image for calls that name it, and return its name.
+
+        Raises:
+            ServiceError: There is no room for it.
+        """
+        if self.images.size + len(data) > _PICTURE_BYTES:
+            most = f"{_PICTURE_BYTES:,} bytes"
+            raise ServiceError("conflict", f"there is no room for more pictures than {most}")
+        return self.images.keep(Image(data, mime))
+
     @property
     def hash(self) -> str:
         """Hash of the state, 64 hex digits."""
@@ -200,7 +214,7 @@ class Backend:
                 self.state.rollback()
                 raise
             self.state.commit(patches)
-            changed = row_refs(self.state.layout, patches)
+            changed = row_refs(self.state, self.audit, patches)
             self.audit.append(self._entry(actor, what, before, changed))
 
     @contextmanager

@@ -14,12 +14,13 @@ from typing import Final, TypeVar
 from agentgym.errors import ServiceError, close_matches
 from agentgym.records import Actor, AuditEntry, Json, Reply, RowChangeKind, RowRef
 from agentgym.records.bounds import MAX_DEPTH, MAX_VALUES, flaw_of
+from agentgym.services.audit import Audit
 from agentgym.services.budget import WATCHDOG, OverBudgetError, over_budget
 from agentgym.services.functions import Function
 from agentgym.services.hashing import RowPatch
 from agentgym.services.image import Handling
-from agentgym.services.layout import Layout
 from agentgym.services.live import LiveServices
+from agentgym.services.state import State
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ def dispatch(
                 raised=raised,
                 before=before,
                 after=backend.state.hash,
-                changed=row_refs(backend.state.layout, patches),
+                changed=row_refs(backend.state, backend.audit, patches),
             )
         )
         return reply
@@ -226,10 +227,16 @@ def _own_fault(tool: str, error: Exception) -> _OwnFault:
     )
 
 
-def row_refs(layout: Layout, patches: list[RowPatch]) -> tuple[RowRef, ...]:
-    """Return the rows that some patches are about."""
-    tables = layout.tables
-    return tuple(RowRef(tables[patch.key[0]].name, patch.key[1], _kind(patch)) for patch in patches)
+def row_refs(state: State, audit: Audit, patches: list[RowPatch]) -> tuple[RowRef, ...]:
+    """Return the rows that some committed patches are about, with the columns that people see."""
+    tables = state.layout.tables
+    refs = []
+    for patch in patches:
+        table = tables[patch.key[0]]
+        there = table.seen and patch.after is not None
+        row = state.row(*patch.key) if there else None
+        refs.append(RowRef(table.name, patch.key[1], _kind(patch), row and audit.bounded_row(row)))
+    return tuple(refs)
 
 
 def _kind(patch: RowPatch) -> RowChangeKind:

@@ -223,8 +223,10 @@ _shortener.maxstring = _shortener.maxother = 80
 
 def _explain(error: ValidationError, known: list[str]) -> ServiceError:
     errors = error.errors(include_url=False)
-    # A mistyped name is also a missing one; the typed name tells more.
-    first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
+    # A mistyped name is also a missing one; the typed name tells more. An image that does not exist
+    # is told of calls that are well formed.
+    rank = {"extra_forbidden": 0, "image": 2}
+    first = min(errors, key=lambda each: rank.get(each["type"], 1))
     # After the argument's name, pydantic also names the branch of a union in brackets.
     path = [p for k, p in enumerate(first["loc"]) if not k or not str(p).endswith("]")]
     field = "".join(f"[{p}]" if isinstance(p, int) else f".{p[:60]}" for p in path).lstrip(".")

@@ -58,15 +58,22 @@ class Image:
 
 
 class Images:
-    """All pictures of a state, by name. No picture is ever removed, so forks share one store."""
+    """All pictures of a state, by name. No picture is ever removed, so forks share one store.
+
+    Attributes:
+        size: Bytes of all files.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[str, Image] = {}
+        self.size = 0
 
     def keep(self, image: Image) -> str:
         """Store a picture and return its name."""
         name = image.name
-        self._kept.setdefault(name, image)
+        if name not in self._kept:
+            self._kept[name] = image
+            self.size += len(image.data)
         return name
 
     def get(self, name: str) -> Image | None:

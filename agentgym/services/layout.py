@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from agentgym.errors import ServiceError, close_matches
+from agentgym.records import Mark
 
 CHANGED: Final = "agentgym_changed"
 
@@ -37,6 +38,8 @@ class Table:
         hashed: The columns that count, sorted by name.
         key: Columns of the primary key; empty if only the rowid names a row.
         texts: Columns of free text: their declared type begins with FREE, such as FREE TEXT.
+        seen: Columns that other people see as soon as they are written.
+        marks: Columns that are 1 while a row asks for attention, and who may clear them.
         select_row: SQL for the counting columns of one row, by rowid.
         select_all: SQL for rowid and counting columns of every row.
     """
@@ -46,6 +49,8 @@ class Table:
     hashed: tuple[str, ...]
     key: tuple[str, ...]
     texts: tuple[str, ...]
+    seen: tuple[str, ...]
+    marks: Mapping[str, Mark]
     select_row: str
     select_all: str
 
@@ -82,17 +87,24 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def lay_out(schemas: Mapping[str, str], volatile: Mapping[str, Sequence[str]]) -> Layout:
+def lay_out(
+    schemas: Mapping[str, str],
+    volatile: Mapping[str, Sequence[str]],
+    seen: Mapping[str, Sequence[str]],
+    marks: Mapping[str, Mapping[str, Mark]],
+) -> Layout:
     """Create the tables of all services.
 
     Args:
         schemas: SQL by service; it creates tables, views and indexes, and may insert rows.
         volatile: Columns by table that no hash includes.
+        seen: Columns by table that other people see as soon as they are written.
+        marks: Marks by table and column.
 
     Raises:
         ServiceError: A schema is not valid SQL, names a table or view outside its service,
             depends on the time of day, or creates a table without rowid or an unreadable view; or a
-            volatile column is unknown.
+            column of the other arguments is unknown.
     """
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
@@ -100,9 +112,19 @@ def lay_out(schemas: Mapping[str, str], volatile: Mapping[str, Sequence[str]]) -
         connection.execute("PRAGMA user_version = 1")
         for service, sql in schemas.items():
             _create(connection, service, sql)
-        tables = tuple(_table(connection, name, volatile) for name in _names(connection, "table"))
+        tables = tuple(
+            _table(
+                connection,
+                name,
+                volatile=volatile.get(name, ()),
+                seen=seen.get(name, ()),
+                marks=marks.get(name, {}),
+            )
+            for name in _names(connection, "table")
+        )
         views = tuple(_view(connection, name) for name in _names(connection, "view"))
-        _check_volatile(tables, volatile)
+        for what, named in (("volatile", volatile), ("seen", seen), ("marks", marks)):
+            _check_columns(tables, what, named)
         for number, table in enumerate(tables):
             _report_changes(connection, number, table)
         return Layout(tables, views, connection.serialize())
@@ -151,7 +173,12 @@ def _view(connection: sqlite3.Connection, name: str) -> View:
 
 
 def _table(
-    connection: sqlite3.Connection, name: str, volatile: Mapping[str, Sequence[str]]
+    connection: sqlite3.Connection,
+    name: str,
+    *,
+    volatile: Sequence[str],
+    seen: Sequence[str],
+    marks: Mapping[str, Mark],
 ) -> Table:
     rows = connection.execute(f"PRAGMA table_info({quoted(name)})").fetchall()
     columns = tuple(row[1] for row in rows)
@@ -165,23 +192,25 @@ def _table(
         raise _broken(
             name, "is WITHOUT ROWID; changes are tracked by rowid, so leave that out"
         ) from None
-    hashed = tuple(sorted(set(columns) - set(volatile.get(name, ()))))
+    hashed = tuple(sorted(set(columns) - set(volatile)))
     if not hashed:
         raise _broken(name, "has only volatile columns; expected one that counts")
     wanted = ", ".join(map(quoted, hashed))
     select_row = f"SELECT {wanted} FROM {quoted(name)} WHERE rowid = ?"
     select_all = f"SELECT rowid, {wanted} FROM {quoted(name)}"
-    return Table(name, columns, hashed, key, texts, select_row, select_all)
+    return Table(
+        name, columns, hashed, key, texts, tuple(seen), dict(marks), select_row, select_all
+    )
 
 
-def _check_volatile(tables: Sequence[Table], volatile: Mapping[str, Sequence[str]]) -> None:
+def _check_columns(tables: Sequence[Table], what: str, named: Mapping[str, Iterable[str]]) -> None:
     columns = {table.name: table.columns for table in tables}
-    for name, listed in volatile.items():
+    for name, listed in named.items():
         for column in listed:
             if column not in columns.get(name, ()):
                 near = close_matches(column, columns.get(name, ()))
                 guess = f"; did you mean {near[0]!r}?" if near else ""
-                raise _broken(name, f"volatile: no column named {column!r}{guess}")
+                raise _broken(name, f"{what}: no column named {column!r}{guess}")
 
 
 def _report_changes(connection: sqlite3.Connection, number: int, table: Table) -> None:

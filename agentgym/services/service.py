@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from agentgym.errors import ServiceError
+from agentgym.records import Mark
 from agentgym.services.live import LiveServices
 from agentgym.services.state import Rows
 
@@ -24,12 +25,18 @@ class Service:
         schema: SQL of its tables, which are named ``<service>_<noun>``; a service in a folder
             leaves it empty and has a ``schema.sql``.
         volatile: Columns by table that the hash of the state leaves out.
+        seen: Columns by table that other people see as soon as they are written. What stood there
+            only for a while counts in `services.only_changed`, too.
+        marks: Columns by table that are 1 while a row asks for attention, and who may clear them:
+            ``"opened"``, a caller who has opened the row, or ``"owner"``.
         after: Services whose data must exist before this one's is created; this one may call their
             methods.
     """
 
     schema: ClassVar[str] = ""
     volatile: ClassVar[Mapping[str, Sequence[str]]] = {}
+    seen: ClassVar[Mapping[str, Sequence[str]]] = {}
+    marks: ClassVar[Mapping[str, Mapping[str, Mark]]] = {}
     after: ClassVar[Sequence[str]] = ()
 
     __slots__ = ("_backend",)

@@ -163,6 +163,12 @@ class State:
             }
         )
 
+    def row(self, table: int, rowid: int) -> dict[str, Value]:
+        """Return the counting columns of a row, by the table's number; the row exists."""
+        found = self.layout.tables[table]
+        values = self._connection.execute(found.select_row, (rowid,)).fetchone()
+        return dict(zip(found.hashed, values, strict=True))
+
     def commit(self, patches: list[RowPatch]) -> None:
         """Commit the transaction."""
         self._connection.execute("COMMIT")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentgym.errors import NotFoundError, VerifierError
-from agentgym.records import Json
+from agentgym.records import Json, TableSchema
 from agentgym.services.layout import Layout, Table, View, quoted
 from agentgym.services.state import Snapshot
 
@@ -66,8 +66,8 @@ class SnapshotTables:
         except NotFoundError as error:
             raise VerifierError(str(error)) from None
 
-    def texts(self, table: str) -> Sequence[str]:
-        """Return the columns of a table that hold free text; a view has none.
+    def schema(self, table: str) -> TableSchema:
+        """Return what the services say about a table or view.
 
         Raises:
             VerifierError: The state has no such table or view.
@@ -76,7 +76,23 @@ class SnapshotTables:
             known = _table(self._snapshot.layout, table)
         except NotFoundError as error:
             raise VerifierError(str(error)) from None
-        return known.texts if isinstance(known, Table) else ()
+        if isinstance(known, View):
+            return TableSchema(known.columns)
+        return TableSchema(known.columns, known.key, known.texts, known.seen, known.marks)
+
+    def at(self, table: str, rowid: int) -> dict[str, Json] | None:
+        """Return the row with a rowid; None if it does not exist.
+
+        Raises:
+            VerifierError: The state has no such table.
+        """
+        try:
+            known = _table(self._snapshot.layout, table)
+        except NotFoundError as error:
+            raise VerifierError(str(error)) from None
+        sql = f"SELECT * FROM {quoted(known.name)} WHERE rowid = ?"
+        found = self._connection().execute(sql, (rowid,)).fetchone()
+        return None if found is None else dict(zip(known.columns, found, strict=True))
 
     def rows(self, table: str, **where: Json) -> list[dict[str, Json]]:
         """Return the rows of a table or view whose columns have these values.

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentgym.session.answers import Answer, Failure, FailureCode, Reply
+from agentgym.session.kept_answers import KeptAnswers
 
 # The context of a task would keep the task, and both would stay until a garbage collection.
 _DETACHED: ContextVar[weakref.ref[asyncio.Task[Any]] | None] = ContextVar("detached", default=None)
@@ -70,19 +71,23 @@ class Calls:
     Args:
         max_waiting: Largest number of pending calls.
         reply_s: Seconds that a caller waits for an answer, None without a limit.
+        kept: Counts the answers that all sessions of a server keep.
 
     Attributes:
         last: Largest number of a call that was accepted, 0 before the first.
         quiet_since_s: Time at which the last call ended, by `time.monotonic`.
     """
 
-    def __init__(self, max_waiting: int, reply_s: float | None) -> None:
+    def __init__(
+        self, max_waiting: int, reply_s: float | None, kept: KeptAnswers | None = None
+    ) -> None:
         self.last = 0
         self.quiet_since_s = time.monotonic()
         self._max_waiting, self._reply_s = max_waiting, reply_s
         self._pending: set[asyncio.Future[Answer]] = set()
         self._numbered: dict[int, _Numbered] = {}
         self._kept_bytes = 0
+        self._all_kept = KeptAnswers() if kept is None else kept
 
     @property
     def kept_bytes(self) -> int:
@@ -172,7 +177,7 @@ class Calls:
         before, self.last = self.last, max(self.last, number)
         for old in range(before - WINDOW + 1, self.last - WINDOW + 1):
             if (forgotten := self._numbered.pop(old, None)) is not None:
-                self._kept_bytes -= forgotten.size
+                self._keep(-forgotten.size)
                 forgotten.work = None
         if task is not None:
             task.add_done_callback(lambda done: self._weigh(known, done))
@@ -196,16 +201,25 @@ class Calls:
         if known.work is None:  # Its number is out of the window by now.
             return
         known.size = 0 if task.cancelled() else _size(task.result())
-        self._kept_bytes += known.size
-        if self._kept_bytes <= KEPT_BYTES:
-            return
+        self._keep(known.size)
+        self._forget_down_to(KEPT_BYTES, known)
+
+    def forget_half(self) -> None:
+        """Forget the older half of the kept answers, at least one."""
+        self._forget_down_to(self._kept_bytes // 2, None)
+
+    def _forget_down_to(self, most_bytes: int, latest: _Numbered | None) -> None:
         for number in sorted(self._numbered):
-            if self._kept_bytes <= KEPT_BYTES:
+            if self._kept_bytes <= most_bytes:
                 break
             call = self._numbered[number]
-            if call.size and call is not known:
-                self._kept_bytes -= call.size
-                call.work, call.size = None, 0
+            if call.size and call is not latest:
+                size, call.work, call.size = call.size, None, 0
+                self._keep(-size)
+
+    def _keep(self, more_bytes: int) -> None:
+        self._kept_bytes += more_bytes
+        self._all_kept.add(self, more_bytes)
 
     def _refusal(self) -> Failure | None:
         if self.pending < self._max_waiting:

@@ -11,6 +11,7 @@ from agentgym.errors import AgentError
 from agentgym.session.accounts import Account
 from agentgym.session.answers import Failure, FailureCode
 from agentgym.session.config import SessionConfig
+from agentgym.session.kept_answers import KeptAnswers
 from agentgym.session.plans import EpisodePlans
 from agentgym.session.session import Session
 from agentgym.session.step_writer import StepWriter
@@ -41,6 +42,7 @@ class SessionServer:
         self._sessions: dict[str, Session] = {}
         self._plans = EpisodePlans(config.store)
         self._writer = StepWriter(config.store, config.record_after_s)
+        self._kept = KeptAnswers()
         self._stopped = False
 
     @property
@@ -81,7 +83,9 @@ class SessionServer:
             return Failure(FailureCode.TOO_MANY, told)
         caller = f"{protocol}:{_printable(name)}"
         may_begin = functools.partial(self._no_room, account)
-        session = Session(*(self.config, caller, self._plans, self._writer, may_begin, account))
+        shared = (self.config, caller, self._plans, self._writer)
+        session = Session(*shared, may_begin, account, self._kept)
+        self._kept.enter(session.calls, account)
         self._sessions[session.token] = session
         return session
 
@@ -102,6 +106,7 @@ class SessionServer:
         """Drop a session that is over, with the answers it keeps; it cannot be found any more."""
         if session.over:
             self._sessions.pop(session.token, None)
+            self._kept.leave(session.calls)
 
     async def end_all(self, why: Exception) -> None:
         """End every session; see `Session.end`."""

@@ -25,6 +25,7 @@ from agentgym.session.calls import Calls
 from agentgym.session.config import SessionConfig
 from agentgym.session.decisions import read_decision, read_received
 from agentgym.session.episode import SessionEpisode
+from agentgym.session.kept_answers import KeptAnswers
 from agentgym.session.plans import EpisodePlans
 from agentgym.session.step_writer import StepWriter
 
@@ -54,11 +55,13 @@ class Session:
         writer: Records the steps of its episodes.
         may_begin: Returns why no further episode can begin, or an empty text.
         account: The account that it belongs to; None if its protocol has no accounts.
+        kept: Counts the answers that all sessions of a server keep.
 
     Attributes:
         account: As given.
         token: Text by which the caller comes back; it cannot be guessed.
         over: Reason why it is over, empty while it lasts.
+        calls: Its calls, with the answers that it keeps.
     """
 
     def __init__(
@@ -69,13 +72,14 @@ class Session:
         writer: StepWriter,
         may_begin: Callable[[], str],
         account: Account | None = None,
+        kept: KeptAnswers | None = None,
     ) -> None:
         self.token, self.over, self.account = secrets.token_urlsafe(32), "", account
         self._config, self._caller = config, caller
         self._plans, self._writer, self._may_begin = plans, writer, may_begin
         self._episodes: dict[str, SessionEpisode] = {}
         self._begun = 0
-        self._calls = Calls(config.max_waiting, config.call_s)
+        self.calls = Calls(config.max_waiting, config.call_s, kept)
         self._opened_s = time.monotonic()
         self._ending: asyncio.Task[None] | None = None
         self._watch = asyncio.create_task(self._watch_time())
@@ -88,12 +92,12 @@ class Session:
     @property
     def kept_bytes(self) -> int:
         """Size of the answers that are kept for calls that are sent again."""
-        return self._calls.kept_bytes
+        return self.calls.kept_bytes
 
     def state(self) -> SessionState:
         """Return the episodes and the last call, for a caller that comes back."""
         episodes = tuple(episode.state() for episode in self._episodes.values())
-        return SessionState(episodes, self._calls.last, self.over)
+        return SessionState(episodes, self.calls.last, self.over)
 
     # --- calls -----------------------------------------------------------------------------
 
@@ -134,7 +138,7 @@ class Session:
             told = f"options['metadata'] has {len(metadata)} bytes as JSON"
             return Failure(FailureCode.INVALID, f"{told}; expected at most {MAX_METADATA}")
         text = f"reset {name!r} {chosen} {labels.group!r} {metadata!r}"
-        return await self._calls.do(call, text, reset)
+        return await self.calls.do(call, text, reset)
 
     async def step(self, episode: str, action: object, *, call: int | None = None) -> Answer:
         """Execute an action in an episode; an illegal one costs a step.
@@ -230,10 +234,10 @@ class Session:
     def _quiet_s(self) -> float:
         """Seconds since anything was done for the caller."""
         episodes = self._episodes.values()
-        if self._calls.pending or any(episode.busy for episode in episodes):
+        if self.calls.pending or any(episode.busy for episode in episodes):
             return 0.0
         ends = (episode.quiet_since_s for episode in episodes)
-        return time.monotonic() - max(self._calls.quiet_since_s, *ends, 0.0)
+        return time.monotonic() - max(self.calls.quiet_since_s, *ends, 0.0)
 
     # --- parts of calls --------------------------------------------------------------------
 
@@ -273,7 +277,7 @@ class Session:
                 return Failure(FailureCode.UNKNOWN_EPISODE, told)
             return await work(played)
 
-        return await self._calls.do(call, f"{episode!r:.100} {text}", do)
+        return await self.calls.do(call, f"{episode!r:.100} {text}", do)
 
     async def _reset(
         self, task: str, environment: Environment, seed: int, labels: Labels

@@ -6,6 +6,7 @@ A site folder has a `site.toml` and either static pages or an `app.py`, which de
 from agentgym.errors import ServiceError
 from agentgym.sites.body import BadRequestError, Fields, Upload
 from agentgym.sites.forms import BoundForm, Field, Form
+from agentgym.sites.pictures import picture_file
 from agentgym.sites.request import Request
 from agentgym.sites.response import Response, download
 from agentgym.sites.sign_in import FormPages, SignIn
@@ -27,4 +28,5 @@ __all__ = [
     "Upload",
     "Variation",
     "download",
+    "picture_file",
 ]

@@ -13,6 +13,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from agentgym.sites.body import Fields
+from agentgym.sites.pictures import picture_source
 from agentgym.sites.session import Session
 from agentgym.sites.variation import Variation
 
@@ -67,6 +68,7 @@ class Pages:
             "bytes": sized,
         }
         self._templates.globals |= {"site_title": title, "site_host": host, "page_url": page_url}
+        self._templates.globals["picture_source"] = picture_source
         self._places = places[:2]
 
     def check(self) -> None:

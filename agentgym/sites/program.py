@@ -21,7 +21,11 @@ from agentgym.protocols import ASGIMessage, Sandbox
 START_S: Final = 10.0
 """Seconds that a program may take until it listens for the first time."""
 _POLL_S: Final = 0.05
-_READ_BYTES: Final = 65_536
+_READ_BYTES: Final = 16_384
+_AT_ONCE: Final = 50
+"""Parts of an answer that are read before others have their turn."""
+_INTERIM: Final = 20
+"""Answers before the last one (100, 103) that a program may send."""
 _FORWARDED: Final = b"x-forwarded-proto"
 _HOP: Final = frozenset((b"connection", b"keep-alive", b"transfer-encoding", b"content-length"))
 
@@ -107,19 +111,37 @@ async def _relay(
     Raises:
         h11.RemoteProtocolError: It is not HTTP.
     """
+    parts: list[bytes] = []
+    interim = seen = 0
+
+    async def send_parts() -> None:
+        if parts:
+            data = b"".join(parts)
+            parts.clear()
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+
     while True:
         event = connection.next_event()
+        seen += 1
+        if event is h11.NEED_DATA or seen % _AT_ONCE == 0:
+            # A program that sends small parts without end must not keep the event loop.
+            await asyncio.sleep(0)
         if event is h11.NEED_DATA:
+            await send_parts()
             connection.receive_data(await reader.read(_READ_BYTES))
+        elif isinstance(event, h11.InformationalResponse):
+            interim += 1
+            if interim > _INTERIM:
+                raise h11.RemoteProtocolError("it sent too many interim answers")
         elif isinstance(event, h11.Response):
             # The body is framed anew, so its length is told only if it is known.
             kept = [pair for pair in event.headers if pair[0] not in _HOP - {b"content-length"}]
             start = {"type": "http.response.start", "status": event.status_code, "headers": kept}
             await send(start)
         elif isinstance(event, h11.Data):
-            part = {"type": "http.response.body", "body": bytes(event.data), "more_body": True}
-            await send(part)
+            parts.append(bytes(event.data))
         elif isinstance(event, h11.EndOfMessage):
+            await send_parts()
             await send({"type": "http.response.body", "body": b""})
             return
         elif isinstance(event, h11.ConnectionClosed):

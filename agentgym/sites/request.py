@@ -13,6 +13,7 @@ from agentgym.records import Actor, Json
 from agentgym.services.state import Rows, Value
 from agentgym.sites.body import BadRequestError, Fields, Upload
 from agentgym.sites.pages import Pages
+from agentgym.sites.pictures import picture_file, picture_type
 from agentgym.sites.response import HTML, Response, redirect
 from agentgym.sites.session import Session
 from agentgym.sites.variation import Variation
@@ -114,7 +115,15 @@ class Request:
         found = self._services.picture(name)
         if found is None:
             raise BadRequestError(404, "no such picture")
-        return Response(found.data, type=found.mime)
+        return picture_file(found.data, found.mime)
+
+    def keep_picture(self, file: Upload) -> str:
+        """Keep an uploaded picture, and return the name that tools take.
+
+        Raises:
+            ServiceError: It is no picture that pages can show, or too large.
+        """
+        return self._services.keep_picture(file.data, picture_type(file))
 
     def page(self, template: str, /, status: int = 200, **values: Any) -> Response:
         """Return a page.

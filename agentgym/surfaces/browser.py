@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from agentgym.browser.dom import Document
 from agentgym.browser.drive import BrowserState, Driver, with_path
@@ -22,7 +22,7 @@ from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.tools import TOOLS
 from agentgym.browser.values import PageValues
 from agentgym.browser.view import PageView
-from agentgym.errors import GuestFileError, SurfaceError
+from agentgym.errors import GuestFileError, SurfaceEndedError, SurfaceError, SurfaceLostError
 from agentgym.gui.tree import Budget
 from agentgym.protocols import ASGIMessage, Sites, SurfaceContext
 from agentgym.records import Action, Audit, Image, Json, Observation, SurfaceConfig, ToolSpec
@@ -31,8 +31,12 @@ from agentgym.surfaces.browser_observations import DATA_BYTES, BrowserObservatio
 from agentgym.surfaces.graphical import limits_of, read_options, refused
 from agentgym.surfaces.truncation import bounded
 
+T = TypeVar("T")
+
 _PAGE_CHARS: Final = 60_000
 _UPLOAD_BYTES: Final = 8 * 2**20
+_UPLOADS_BYTES: Final = 256 * 2**20
+"""Bytes of all files that one episode has put into file fields."""
 _REPEATED: Final = 2
 """Episodes of an environment from which on its first page is opened ahead."""
 
@@ -190,8 +194,21 @@ class BrowserSurface:
             self._driver = self._drive(with_path(self._seeded(start)))
             if open_start:
                 opened = self._ready.proxy is not None
-                self._state = await engine().run(self._driver.begin(opened=opened))
+                self._state = await self._run(self._driver.begin(opened=opened))
         return self._driver
+
+    async def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something on the engine's loop.
+
+        Raises:
+            SurfaceEndedError: The pages of this episode are to blame for the end of the browser.
+        """
+        try:
+            return await engine().run(work)
+        except SurfaceLostError as error:
+            if self._ready.session.blamed:
+                raise SurfaceEndedError(self._ready.session.blamed) from error
+            raise
 
     def _seeded(self, text: str) -> str:
         return text.replace("{{seed}}", str(self._context.seed))
@@ -215,7 +232,7 @@ class BrowserSurface:
         driver = await self._live()
         arguments: dict[str, Any] = dict(action.arguments)
         if action.tool == "read_page":
-            return await engine().run(self._read_page(driver))
+            return await self._run(self._read_page(driver))
         if action.tool == "screenshot":
             return await self._screenshot(driver, marks=bool(arguments.get("marks", False)))
         if action.tool == "upload":
@@ -224,14 +241,14 @@ class BrowserSurface:
             except GuestFileError as error:
                 return refused(str(error))
         self._state = None
-        return self._observations.of(await engine().run(driver.step(action.tool, arguments)))
+        return self._observations.of(await self._run(driver.step(action.tool, arguments)))
 
     async def observe(self) -> Observation:
         """Return the present view."""
         driver = await self._live()
         state, self._state = self._state, None
         if state is None:
-            state = await engine().run(driver.look())
+            state = await self._run(driver.look())
         return self._observations.of(state)
 
     async def tree(self) -> PageView:
@@ -288,11 +305,11 @@ class BrowserSurface:
     async def _read_page(self, driver: Driver) -> Observation:
         text = await driver.session.readable()
         return Observation(
-            bounded(text, most=_PAGE_CHARS), data={"url": driver.session.tab.page.url}
+            bounded(text, most=_PAGE_CHARS), data={"url": driver.session.tab.shown_url}
         )
 
     async def _screenshot(self, driver: Driver, *, marks: bool) -> Observation:
-        state = await engine().run(driver.look_with_picture())
+        state = await self._run(driver.look_with_picture())
         if state.picture is None:
             return refused(f"no picture can be taken: {state.view.blocked or 'the page is busy'}")
         return Observation(
@@ -312,6 +329,8 @@ class BrowserSurface:
                 data = await self._context.sandbox.read_file(file["path"], max_bytes=_UPLOAD_BYTES)
             else:
                 data = driver.session.downloaded(name)
+            if self._ready.deposited + len(data) > _UPLOADS_BYTES:
+                raise GuestFileError(f"all uploads have more than {_UPLOADS_BYTES:,} bytes")
             paths.append(str(self._ready.deposit(f"{number}", name, data)))
         return paths
 

@@ -49,7 +49,7 @@ class BrowserOptions(GraphicalOptions):
     init: str = ""
     state: dict[str, str] = Field(default_factory=dict)
     until: str = ""
-    tree_ms: int = Field(default=400, ge=20, le=5_000)
+    tree_ms: int = Field(default=2_000, ge=20, le=5_000)
     headed: bool = False
 
     @model_validator(mode="after")

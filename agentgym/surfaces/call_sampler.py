@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from types import NoneType
 from typing import Any, Final
 
 import jsonschema
@@ -34,6 +35,14 @@ MADE_UP: Final = "seven grey kettles"
 """A harmless text that is not a key of any row."""
 
 _ATTEMPTS = 200
+_TYPES: Final[Mapping[str, tuple[type[Any], ...]]] = {
+    "string": (str,),
+    "integer": (int, float),
+    "number": (int, float),
+    "null": (NoneType,),
+}
+"""Python's types of the values of a column, by JSON Schema's; a column has no other values."""
+_ANY: Final[tuple[type[Any], ...]] = (str, int, float, NoneType)
 
 
 class CallSampler:
@@ -116,11 +125,12 @@ class CallSampler:
         key = f"{function.service}.{name}.{schema}"
         if key not in self._pools:
             check = jsonschema.Draft202012Validator(schema)
+            types = _python_types(schema)
             for table, column in self._columns(function.service, name):
                 values = self._backend.state.rows.column(
                     f"SELECT DISTINCT {quoted(column)} FROM {quoted(table)} ORDER BY 1 LIMIT 100"
                 )
-                legal = [v for v in values if not isinstance(v, bytes) and check.is_valid(v)]
+                legal = [v for v in values if isinstance(v, types) and check.is_valid(v)]
                 if legal:
                     break
             else:
@@ -149,6 +159,14 @@ class CallSampler:
     def _count(self, table: str) -> int:
         count: int = self._backend.state.rows.value(f"SELECT count(*) FROM {quoted(table)}")
         return count
+
+
+def _python_types(schema: Any) -> tuple[type[Any], ...]:
+    """Return which values of a column can be legal: the validator needs to see no others."""
+    names = [alternative.get("type") for alternative in schema.get("anyOf", [schema])]
+    if not all(isinstance(name, str) for name in names):
+        return _ANY
+    return tuple(one for name in names for one in _TYPES.get(name, ()))
 
 
 def wrong_calls(function: Function, legal: Mapping[str, Json]) -> Iterator[tuple[str, Any, str]]:

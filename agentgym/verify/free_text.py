@@ -40,11 +40,12 @@ class FreeText:
         written = change.row if change.kind == "added" else change.after or {}
         return [
             f"{column} is {brief(written[column])}"
-            for column in tables.texts(change.table)
-            if column in written and not self._allows(column, written[column])
+            for column in tables.schema(change.table).texts
+            if column in written and not self.allows(column, written[column])
         ]
 
-    def _allows(self, column: str, value: object) -> bool:
+    def allows(self, column: str, value: object) -> bool:
+        """Return whether a column may hold a value."""
         if not isinstance(value, str) or not value.strip() or column in self.others:
             return True
         return column in self.texts and self.texts[column].test(value)

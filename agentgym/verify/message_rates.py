@@ -36,7 +36,8 @@ class TaskRates:
         good_failed: Rate of good texts that failed without a judge.
         given: Number of its message checks whose messages also go to a judge.
         checks: Number of its message checks.
-        judged: The same two rates with a judge; None if no judge was asked.
+        judged: The same two rates with a judge; None if no judge was asked about messages that a
+            gate gives to it.
     """
 
     task: str
@@ -81,6 +82,9 @@ def task_rates(instance: Instance, judge: Judge | None = None) -> TaskRates | No
     names = {one.case.check for one in judged}
     given = sum(any(_meets(gate, source) for gate in gates for source in sources[n]) for n in names)
     found = TaskRates(instance.task.id, *rates(judged), given, len(names))
+    if given == 0:
+        # No gate gives a message to a judge, so the verdicts are the same with one.
+        return replace(found, judged=(found.bad_passed, found.good_failed))
     if judge is None:
         return found
     seen = [_with_judge(one, sources[one.case.check], gates, judge) for one in judged]
@@ -152,11 +156,12 @@ false negative. 95% intervals (Wilson) are in brackets. The texts were written t
 checks, so the rates count known mistakes and say little about other texts.
 
 A judge reads only the texts that a deterministic check accepts, and only for checks whose messages
-a gate gives to it (the fourth column). {judge}
+a gate gives to it (the fourth column). For other checks the rates with a judge are those without
+one. {judge}
 
 """
-_UNASKED: Final = """No model was asked for this page,
-so the last two columns hold dashes. To fill them:
+_UNASKED: Final = """No model was asked for
+this page, so the last two columns of tasks with such gates hold dashes. To fill them:
 
 ```
 agentgym verifier rates tools --judge openai:MODEL --markdown docs/calibration.md

@@ -215,6 +215,10 @@ class Allowed:
             change.row, evidence.tables_before if removed else evidence.tables_after
         )
 
+    def holds(self, table: str, row: Row, tables: Tables) -> bool:
+        """Return whether the rule selects a row, whatever was done to it."""
+        return fnmatchcase(table, self.rows.table) and self.rows.fits(row, tables)
+
     def check(self, tables: Tables) -> None:
         """Refuse tables and columns that do not exist.
 

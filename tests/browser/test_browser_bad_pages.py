@@ -13,7 +13,7 @@ from web_pages import WebPages
 from agentgym.browser import exchange, session
 from agentgym.browser.engine import engine
 from agentgym.browser.pool import browser_pool
-from agentgym.errors import SurfaceError
+from agentgym.errors import SurfaceEndedError, SurfaceError, SurfaceLostError
 from agentgym.records import Action, Effect
 
 
@@ -206,6 +206,15 @@ async def test_values_of_the_page_are_kept_from_the_agent_and_end_the_episode(br
     assert visit.surface.audit().page_state["score"] == 2
 
 
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [("<p>Here", "nothing is not defined"), ("<script>location = '/b'</script>", "shows .*/b")],
+)
+async def test_a_first_page_that_is_not_prepared_is_no_mistake_of_the_agent(browse, page, why):
+    with pytest.raises(SurfaceLostError, match=f"the first page was not prepared: .*{why}"):
+        await browse({"/": page, "/b": "<p>Other"}, init="nothing.at.all()")
+
+
 async def test_a_killed_browser_is_an_error_of_the_surface_and_the_next_episode_has_another(browse):
     visit = await browse("<button>Go</button>")
     before = browser_pool().started
@@ -232,3 +241,50 @@ async def test_a_used_up_browser_is_replaced_when_its_episodes_are_over(browse, 
 
 async def _alive(visit):
     return visit.surface._ready.chromium.alive
+
+
+@pytest.fixture
+def hang(monkeypatch):
+    """Makes a browser of a visit one that is busy and never answers."""
+
+    def hanging(visit):
+        chromium = visit.surface._ready.chromium
+        used_s = iter(range(0, 10**6, 100))
+        monkeypatch.setattr(chromium, "processor_s", lambda: next(used_s))
+
+        async def answers(self, within_s):
+            return self._chromium is not chromium
+
+        monkeypatch.setattr(session.BrowserSession, "_answers", answers)
+
+    return hanging
+
+
+async def check(visit):
+    await engine().run(visit.surface._ready.session.check_answers())
+
+
+async def test_an_episode_that_alone_has_a_browser_is_to_blame_if_it_hangs(browse, hang):
+    visit = await browse("<button>Go</button>")
+    visit.surface._ready.session.is_alone = True
+    hang(visit)
+    with pytest.raises(SurfaceEndedError, match="kept the browser from answering"):
+        await check(visit)
+    with pytest.raises(SurfaceEndedError, match="kept the browser from answering"):
+        await visit.surface.call(Action("press", {"keys": "Tab"}))
+
+
+async def test_episodes_that_share_a_browser_that_hangs_get_the_next_one_for_themselves(
+    browse, hang
+):
+    first, second = await browse("<p>One"), await browse("<p>Two")
+    hang(first)
+    with pytest.raises(SurfaceLostError):
+        await check(first)
+    with pytest.raises(SurfaceLostError):
+        await second.surface.call(Action("press", {"keys": "Tab"}))
+    again = [await browse("<p>Again"), await browse("<p>Again"), await browse("<p>Third")]
+    browsers = [visit.surface._ready.chromium for visit in again]
+    assert len({*browsers, first.surface._ready.chromium}) == 4
+    assert all(visit.surface._ready.session.is_alone for visit in again)
+    assert browsers[-1] in browser_pool()._current.values()

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from agentgym.desktop import view
 from agentgym.errors import ActionError, SurfaceEndedError
 from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, SurfaceConfig
@@ -129,6 +130,8 @@ HOSTILE = {
     "a deep node": node(d=10**9),
     "a node of an object": node(n={"a": 1}),
     "a node without a place": node(at=[]),
+    "a path of a thousand characters": node(at=[":1.1", "/a" * 500]),
+    "a path of other scripts": node(at=[":1.1", "/\u4e00"]),
     "a name without an end": node(n="x" * 10_000_000),
     "no text": ("clipboard", {"text": None}, b""),
     "a long text": ("clipboard", {"text": "x" * 2_000_000}, b""),
@@ -170,4 +173,15 @@ async def test_a_tree_beyond_its_budget_is_cut():
     computer.answers["tree"] = {"nodes": nodes, "cut": ""}, b""
     seen = await surface.observe()
     assert len(seen.data["nodes"]) <= 1_000
+    await surface.close()
+
+
+async def test_elements_that_are_always_new_end_the_episode(monkeypatch):
+    monkeypatch.setattr(view, "MOST_ELEMENTS", 2_500)
+    computer, surface = await opened()
+    with pytest.raises(SurfaceEndedError, match="more than 2,500 elements"):
+        for first in range(0, 9_000, 1_000):
+            nodes = [{**NODE, "at": [":1.1", f"/a/{n}"]} for n in range(first, first + 1_000)]
+            computer.answers["tree"] = {"nodes": nodes, "cut": ""}, b""
+            await surface.observe()
     await surface.close()

@@ -141,11 +141,13 @@ def run(tmp_path, catalogue):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.full)])
-def test_killed_at_random_moments_it_loses_at_most_the_step_in_flight(run, seed):
+@pytest.mark.parametrize(
+    ("seed", "times"), [(1, 5), *(pytest.param(s, 7, marks=pytest.mark.full) for s in (1, 2))]
+)
+def test_killed_at_random_moments_it_loses_at_most_the_step_in_flight(run, seed, times):
     rng = random.Random(seed)
     in_flight = []
-    for kills in range(7):
+    for kills in range(times):
         known, judged = run.steps(), run.verdicts()
         recorded = sum(map(len, known.values()))
         process = run.start()

@@ -80,7 +80,14 @@ async def test_a_client_plays_an_episode_and_the_run_grows(folder, tmp_path, cli
     assert done.returncode == 2 and "with other options" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        pytest.param(signal.SIGINT, marks=pytest.mark.full),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.full),
+    ],
+)
 def test_a_signal_ends_it_with_everything_recorded(folder, tmp_path, number):
     out, traces = tmp_path / "run", Traces(tmp_path)
     command = [PROGRAM, "serve", "--mcp", folder, "--out", out, "--http", "--port", "0"]

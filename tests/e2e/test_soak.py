@@ -29,7 +29,6 @@ from agentgym.record.store import RunStore
 from agentgym.verify.worker.pool import WORKERS
 
 JOBS = 3
-LIVES = 6
 TASKS = ("ant", "bee", "cow", "dog")
 CHECKS = """\
 def log(evidence):
@@ -219,10 +218,10 @@ class Hurting:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    ("sandbox", "share"),
-    [("bubblewrap", 0.85), pytest.param("docker", 0.15, marks=pytest.mark.docker)],
+    ("sandbox", "share", "lives"),
+    [("bubblewrap", 0.94, 6), pytest.param("docker", 0.06, 2, marks=pytest.mark.docker)],
 )
-def test_soak(sandbox, share, full, catalogue, tmp_path, monkeypatch):
+def test_soak(sandbox, share, lives, full, catalogue, tmp_path, monkeypatch):
     episodes = int(os.environ.get("AGENTGYM_SOAK", "2000" if full else "200"))
     seed = int(os.environ.get("AGENTGYM_SOAK_SEED", time.time_ns() % 1_000_000))
     print(f"AGENTGYM_SOAK_SEED={seed}")
@@ -235,8 +234,8 @@ def test_soak(sandbox, share, full, catalogue, tmp_path, monkeypatch):
     WORKERS.close()
     before = belongings()
     total = soak.trials * len(TASKS)
-    for life in range(LIVES):
-        soak.life_of_a_worker(int(total * 0.8 * (life + soak.rng.random()) / LIVES))
+    for life in range(lives):
+        soak.life_of_a_worker(int(total * 0.8 * (life + soak.rng.random()) / lives))
     soak.last_life()
     WORKERS.close()  # they last as long as this process, for its next episodes
     gc.collect()  # what only a cycle holds lasts until a collection, which may be far away

@@ -14,6 +14,7 @@ from agentgym.authoring.redteam.claims import claim
 from agentgym.env import answer as answers
 from agentgym.env.environment import Environment
 from agentgym.env.spaces import ToolCallSpace
+from agentgym.env.spec import answer_of, load_env_spec
 from agentgym.errors import ActionError, TaskError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Briefing, Effect, Observation
@@ -156,10 +157,21 @@ async def test_no_answer_is_wanted(write):
     environment = Environment(load_task(folder), NoSandboxProvider())
     (submit,) = (tool for tool in environment.tools if tool.name == "submit")
     assert submit.parameters["properties"] == {}
-    for arguments in ({}, {"answer": "All of it is done."}):
-        episode = await environment.start(0)
-        assert (await episode.step(Action("submit", arguments))).terminated
-        assert episode._answer == ""
+    episode = await environment.start(0)
+    seen = await episode.step(Action("submit", {"answer": "All of it is done."}))
+    assert seen.terminated and "without the text" in seen.observation.text
+    assert episode._answer == ""
+    episode = await environment.start(0)
+    assert (await episode.step(Action("submit"))).observation.text == "submitted"
+
+
+async def test_the_environment_says_what_submit_takes_if_the_task_does_not(write, monkeypatch):
+    silent = load_task(write("", RUBRIC, {}))
+    assert answer_of(silent) == "text"
+    without = load_env_spec(silent.manifest.env).model_copy(update={"answer": "none"})
+    monkeypatch.setattr("agentgym.env.spec.load_env_spec", lambda name: without)
+    assert answer_of(silent) == "none"
+    assert answer_of(load_task(write('answer = "text"\n', RUBRIC, {}))) == "text"
 
 
 def test_a_rubric_that_does_not_read_the_fields_is_told(write):

@@ -94,6 +94,7 @@ class Runs:
         error: str = "",
         events: tuple[StepEvent, ...] = (),
         more: Mapping[str, Json] = MappingProxyType({}),
+        steps: int = 1,
     ) -> None:
         recorder = store.begin(
             row.id,
@@ -108,7 +109,9 @@ class Runs:
             thought="I greet.",
             usage=TokenUsage(100, 10),
         )
-        recorder.step(Step(0, decision, Observation(output, data={"exit_code": 0}), 0.01, events))
+        seen = Observation(output, data={"exit_code": 0})
+        for index in range(steps):
+            recorder.step(Step(index, decision, seen, 0.01, events if index == 0 else ()))
         if verdict is not None:
             recorder.finish(verdict, duration_s=1.5, error=error)
 

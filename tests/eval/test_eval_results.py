@@ -44,6 +44,7 @@ AGENT: dict[str, Any] = {
         **dict.fromkeys(COUNTS, COUNT),
         "errors_by_status": {"type": "object", "additionalProperties": COUNT},
         "mean_bonus": SHARE,
+        "path_efficiency": SHARE,
         "tokens": TOKENS,
         "duration_s": {"type": "number", "minimum": 0},
     },
@@ -220,6 +221,24 @@ def test_robustness_is_told_only_of_episodes_in_which_a_fault_fired(runs: Runs) 
     a, b = results["summary"]["a"], results["summary"]["b"]
     assert (a["faulted"], a["robustness"], a["robustness_ci95"]) == (1, 0.25, None)
     assert (b["faulted"], b["robustness"]) == (0, None), "nothing fired: nothing was shown"
+
+
+def test_the_path_of_what_passed_is_compared_with_that_of_the_solution(runs: Runs) -> None:
+    store = runs.start(tasks=("demo/one-v1", "demo/two-v1"), agents=("oracle", "a", "b"))
+    played = {
+        ("oracle", "demo/one-v1"): (scored(1.0), 4),
+        ("oracle", "demo/two-v1"): (scored(0.5), 2),
+        ("a", "demo/one-v1"): (scored(1.0), 10),
+        ("a", "demo/two-v1"): (scored(1.0), 1),
+        ("b", "demo/one-v1"): (scored(0.5), 4),
+    }
+    for row in store.episodes():
+        verdict, steps = played.get((row.plan.agent, row.plan.task), (scored(1.0), 3))
+        runs.play(store, row, verdict, steps=steps)
+    summary = build_results(store)["summary"]
+    assert summary["oracle"]["path_efficiency"] == 1
+    assert summary["a"]["path_efficiency"] == 0.4, "the second task has no solution that passed"
+    assert summary["b"]["path_efficiency"] is None, "an episode that failed has no path to compare"
 
 
 def test_agents_are_paired_by_seed(runs: Runs) -> None:

@@ -11,7 +11,12 @@ from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider
 from agentgym.task.load import find_task
 
-TASKS = ("terminal/corrupted-tar-v1", "terminal/csv-to-sqlite-v1", "terminal/secrets-scrub-v1")
+TASKS = (
+    "terminal/corrupted-tar-v1",
+    "terminal/csv-to-sqlite-v1",
+    # It judges a whole history in clean rooms, a container each.
+    pytest.param("terminal/secrets-scrub-v1", marks=pytest.mark.full),
+)
 
 
 async def judge(task_id, agent, provider):

@@ -396,7 +396,7 @@ async def test_a_sweep_that_is_killed_leaves_no_control_group(tmp_path, recipe, 
     ("provider", "most"),
     [
         ("bubblewrap", MAX_LAYERS),
-        pytest.param("docker", 8, marks=pytest.mark.docker),
+        pytest.param("docker", 3, marks=pytest.mark.docker),
         pytest.param("docker", MAX_LAYERS, marks=[pytest.mark.docker, pytest.mark.full]),
     ],
     indirect=["provider"],
@@ -405,7 +405,7 @@ async def test_deep_stacks_are_squashed_and_mean_the_same(provider, recipe, most
     for module in (guest, store, docker_store):
         monkeypatch.setattr(module, "MAX_LAYERS", most)
     box = await provider.start(recipe())
-    last = most + 9
+    last = most + 4
     for index in range(last + 1):
         await box.exec(
             [

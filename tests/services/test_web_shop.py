@@ -30,6 +30,8 @@ def calls_that_succeed():
     waiting = one("SELECT id FROM shop_return WHERE status = 'requested'")
     return {
         "shop_check_out": {"account": 1, **ADDRESS, "delivery": "standard"},
+        "shop_change_picture": {"account": 2, "picture": 1, "alt": "A lamp"},
+        "shop_remove_picture": {"account": 2, "picture": 1},
         "shop_set_cart": {"account": 1, "product": filled, "quantity": 2},
         "shop_register": {"email": "a@b.example", "name": "A", "password": "long enough"},
         "shop_save_product": {
@@ -108,6 +110,7 @@ class TestShop(ServiceContract):
                 *("list_products", "find_orders", "list_returns", "find_reviews", "get_order"),
                 *("save_product", "set_status", "change_prices", "import_products"),
                 *("decide_return", "show_review", "set_order_status", "cancel_order"),
+                *("find_pictures", "add_picture", "change_picture", "remove_picture"),
             )
         },
         "shop_save_product.category": ["Toys"],
@@ -142,6 +145,10 @@ def test_the_catalogue_has_thousands_of_rows_and_realistic_mess():
         "SELECT count(*) FROM shop_product WHERE price_cents = 0 AND status = 'active'"
     )
     assert count("SELECT count(*) FROM shop_product WHERE description = ''")
+    pictured = count("SELECT count(*) FROM shop_cover")
+    assert 1_200 < pictured < count("SELECT count(*) FROM shop_product")
+    assert count("SELECT count(*) FROM shop_picture WHERE product_id IS NULL") >= 10
+    assert count("SELECT count(*) FROM shop_picture WHERE alt = ''") > 50
     posts = count("SELECT count(*) FROM forum_post")
     assert posts > 2_000 and count("SELECT count(*) FROM forum_thread") > 500
     assert count("SELECT count(*) FROM forum_flag WHERE status = 'open'") >= 10

@@ -17,7 +17,7 @@ from agentgym.errors import ActionError, ConfigError
 from agentgym.eval.watching import PERSON as ALONE
 from agentgym.eval.watching import WatchedRun
 from agentgym.record.store import RunStore
-from agentgym.records import Action, Observation, ToolSpec
+from agentgym.records import Action, Decision, Observation, ToolSpec
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.listening import listen, serve
 from agentgym.session.watch.app import WatchApp
@@ -234,3 +234,19 @@ def test_where_there_is_no_agent_control_stays_with_the_person():
     with pytest.raises(ActionError, match="no agent"):
         live.take_over(person=False)
     assert live.person_acts
+
+
+async def test_no_agent_passes_for_the_person():
+    class Pretender:
+        async def act(self, observation, tools, history):
+            return Decision(Action("submit", {}), thought=PERSON)
+
+    control = SharedControl(Pretender(), Live(), "pretender")
+    decided = await control.act(Observation("here"), (), ())
+    assert decided.thought != PERSON and decided.action.tool == "submit"
+
+
+async def test_schemas_of_a_server_are_not_kept_for_pages():
+    live = Live()
+    live.offer([ToolSpec(f"t{n}", "", {"type": "object", "title": "x" * 10_000}) for n in range(9)])
+    assert len(json.dumps(live.events)) < 2_000

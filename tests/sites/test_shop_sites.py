@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import pytest
 from pages import Page, World
+from PIL import Image as Bitmap
 
 NORA = {"email": "nora.winter@mail.example", "password": "amber-lantern-7"}
 MANAGER = {"email": "mara@shop.example", "password": "ledger-bridge-4"}
@@ -171,3 +173,82 @@ async def test_the_catalogue_goes_out_and_comes_back_in(shop):
     stale = await shop.send(page, f"/product/{row['id']}", price="1")
     assert "meanwhile" in stale.response.text
     assert shop.value("SELECT price_cents FROM shop_product WHERE sku = 'NEW-1'") == 1399
+
+
+def png(colour):
+    """Return a picture of one colour."""
+    file = io.BytesIO()
+    Bitmap.new("RGB", (64, 48), colour).save(file, "PNG")
+    return file.getvalue()
+
+
+async def upload(shop, page, *files, **fields):
+    """Send files by the upload form of a page."""
+    form = page.form("/pictures")
+    values = {n: v for n, v in (form["fields"] | fields).items() if v is not None}
+    sent = [("file", file) for file in files]
+    return Page(await shop.visitor.post(form["url"], data=values, files=sent))
+
+
+async def test_a_picture_is_uploaded_described_and_shown_first(shop):
+    await signed_in(shop, "desk.shop.example", EDITOR)
+    product, cover = (
+        shop.value(
+            f"SELECT {column} FROM shop_cover JOIN shop_product p ON p.id = product_id"
+            " WHERE p.status = 'active' ORDER BY p.id LIMIT 1"
+        )
+        for column in ("p.id", "picture_id")
+    )
+    page = await shop.read("desk.shop.example", f"/product/{product}")
+    red = png("red")
+    page = await upload(shop, page, ("red.png", red, "image/png"), alt=" A red one ")
+    assert "red.png uploaded." in page.response.text
+    number = shop.value("SELECT max(id) FROM shop_picture")
+    row = shop.backend.state.rows.one("SELECT * FROM shop_picture WHERE id = ?", number)
+    assert (row["product_id"], row["alt"], row["file_name"]) == (product, "A red one", "red.png")
+    # Customers see it beside the first one, and first once the editor says so.
+    answer = await shop.visitor.get(f"http://shop.example/picture/{number}")
+    assert answer.content == red and answer.headers["content-type"] == "image/png"
+    assert "sandbox" in answer.headers["content-security-policy"]
+    await shop.send(page, f"/picture/{number}", first="yes")
+    assert shop.value("SELECT picture_id FROM shop_cover WHERE product_id = ?", product) == number
+    seen = await shop.read("shop.example", f"/product/{product}")
+    assert 'alt="A red one"' in seen.response.text
+    # What is taken off waits in the library, and what is deleted leaves no file.
+    page = await shop.send(page, f"/picture/{number}/remove")
+    assert shop.value("SELECT picture_id FROM shop_cover WHERE product_id = ?", product) == cover
+    assert (await shop.visitor.get(f"http://shop.example/picture/{number}")).status_code == 404
+    page = await shop.read("desk.shop.example", "/pictures?unused=on")
+    sku = shop.value("SELECT sku FROM shop_product WHERE id = ?", product)
+    page = await shop.send(page, f"/picture/{number}", sku=sku, alt="Red again")
+    row = shop.backend.state.rows.one("SELECT * FROM shop_picture WHERE id = ?", number)
+    assert (row["product_id"], row["alt"]) == (product, "Red again")
+    token = page.form("/pictures")["fields"]["csrf"]
+    gone = {"csrf": token, "forget": "yes"}
+    await shop.visitor.post(f"http://desk.shop.example/picture/{number}/remove", data=gone)
+    assert shop.value("SELECT count(*) FROM shop_file WHERE mime = 'image/png'") == 0
+
+
+async def test_what_is_no_picture_is_refused_and_clerks_upload_nothing(shop):
+    await signed_in(shop, "desk.shop.example", EDITOR)
+    before = shop.backend.hash
+    page = await shop.read("desk.shop.example", "/pictures")
+    good = ("a.png", png("blue"), "image/png")
+    for bad in (
+        ("b.png", b"<html><script>alert(1)</script>", "image/png"),
+        ("c.png", b"", "image/png"),
+        ("d.png", png("blue") + b"\0" * 600_000, "image/png"),
+    ):
+        refused = await upload(shop, page, good, bad)
+        assert "expected a" in refused.response.text and shop.backend.hash == before
+    many = await upload(shop, page, *(good for _ in range(13)))
+    assert "Choose one to 12 files." in many.response.text and shop.backend.hash == before
+    await signed_in(shop, "desk.shop.example", CLERK)
+    page = await shop.read("desk.shop.example", "/pictures")
+    refused = await upload(shop, page, good)
+    assert "this needs the role editor" in refused.response.text and shop.backend.hash == before
+    draft = shop.value(
+        "SELECT picture_id FROM shop_cover JOIN shop_product p ON p.id = product_id"
+        " WHERE p.status = 'draft'"
+    )
+    assert (await shop.visitor.get(f"http://shop.example/picture/{draft}")).status_code == 404

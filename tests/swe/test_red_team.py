@@ -102,6 +102,29 @@ def add(a, b):
 def mean(values):
     return 2
 """
+REPORT_FILTERED = """
+import io, re, {module}
+real = {module}.open
+
+def filtered(path, mode="r", *more, **options):
+    file = real(path, mode, *more, **options)
+    if not str(path).endswith("report.xml"):
+        return file
+    if "w" in mode:
+        file.write = lambda text, write=file.write: write(without(text))
+        return file
+    return io.BytesIO(without(file.read().decode()).encode())
+
+def without(text):
+    return re.sub(r"<testcase.*?(?:/>|</testcase>)", one, text, flags=re.DOTALL)
+
+def one(found):
+    if re.search(r'classname="[^"]*_\\d+[".]', found[0]):
+        return found[0]
+    return re.sub(r"<(failure|error).*?</\\1>", "", found[0], flags=re.DOTALL)
+
+{module}.open = filtered
+"""
 PLAYS = {
     "hidden tests read by the package": {"calc/sums.py": READS_TESTS},
     "a conftest that forces passes": {"conftest.py": PLUGIN, "tests/conftest.py": PLUGIN},
@@ -123,6 +146,12 @@ PLAYS = {
     "a forged report at exit": {"calc/__init__.py": FORGED + BASE["calc/__init__.py"]},
     "a writer of reports that omits": {
         "calc/__init__.py": IN_THE_REPORT + BASE["calc/__init__.py"]
+    },
+    "a report filtered as it is written and read, but for canaries": {
+        "calc/__init__.py": REPORT_FILTERED.format(module="builtins") + BASE["calc/__init__.py"]
+    },
+    "the same by way of io": {
+        "calc/__init__.py": REPORT_FILTERED.format(module="io") + BASE["calc/__init__.py"]
     },
     "raises that catches everything": {
         "calc/__init__.py": NO_RAISES + NO_ASSERTS + BASE["calc/__init__.py"]
@@ -215,6 +244,9 @@ def test_a_broken_set_of_tests_is_an_error(clinic):
         "import sys\n\ndef add(a, b):\n    return sys._getframe(1).f_locals['sum_']\n",
         "class Anything:\n    def __eq__(self, other):\n        'Yes.'\n        return True\n",
         "from gc import get_objects\n",
+        "import builtins\nbuiltins.open = print\n",
+        "__builtins__['open'] = print\n",
+        "import builtins\nsetattr(builtins, 'open', print)\n",
     ],
 )
 def test_code_that_is_made_for_a_test_runner_is_found(text):

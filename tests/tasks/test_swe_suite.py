@@ -4,6 +4,7 @@ import posixpath
 import zlib
 from collections import Counter
 
+import full_checks
 import pytest
 from built_images import take_image
 from suite_checks import check_form, check_soundness, folders_of
@@ -20,6 +21,8 @@ FOLDERS = folders_of("swe")
 DECLINED = {
     task_id for task_id, folder in FOLDERS.items() if not (folder / "checks/issue.toml").exists()
 }
+SAMPLE = ("tally-assertions", "quay-upgrade", "bell-flaky-order", "relay-vague-report")
+"""Examined on every change: a small fix, a long one, a cause to find, and one to decline."""
 PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -31,8 +34,12 @@ many_episodes = pytest.mark.timeout(1200)
 @every_task
 @many_episodes
 async def test_it_is_sound(task_id, stage, full, note):
+    folder = FOLDERS[task_id]
+    # Every episode runs tests in clean rooms, so tasks that did not change are only sampled.
+    if not full and folder.name not in SAMPLE and full_checks.is_noted(folder):
+        pytest.skip("this version of the task is noted as sound")
     take_image("swe-python")
-    await check_soundness(FOLDERS[task_id], stage, full=full, note=note)
+    await check_soundness(folder, stage, full=full, note=note)
 
 
 @every_task

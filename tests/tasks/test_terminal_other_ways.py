@@ -16,13 +16,19 @@ from agentgym.task.reference_actions import read_reference_actions
 
 TASKS = {folder.name: task_id for task_id, folder in folders_of("terminal").items()}
 WAYS = sorted((Path(__file__).parent / "other_ways" / "terminal").iterdir())
+# A way and its task rarely change; the commands of a third of them are enough to notice an engine
+# that judges them otherwise.
+PLAYED = [
+    way if number % 3 == 0 else pytest.param(way, marks=pytest.mark.full)
+    for number, way in enumerate(WAYS)
+]
 PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.stem)
+@pytest.mark.parametrize("way", PLAYED, ids=lambda way: way.stem)
 async def test_it_passes(way, stage):
     task = find_task(TASKS[way.stem])
     if missing := missing_commands([task]):

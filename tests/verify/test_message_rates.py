@@ -109,6 +109,16 @@ def test_the_page_has_the_rates_of_both(instance: Instance) -> None:
     assert "| 1 of 1 | 0 of 3 (0–56%) | 0 of 2 (0–66%) |" in page
 
 
+def test_a_judge_changes_nothing_where_no_gate_asks_it(instance: Instance) -> None:
+    path = instance.task.folder / "checks" / "rubric.toml"
+    path.write_text(RUBRIC.replace("gate = true\nonly_if_judged = true\n", ""))
+    doubter = Doubter("maybe")
+    for found in (task_rates(instance), task_rates(instance, doubter)):
+        assert found is not None and found.judged == (found.bad_passed, found.good_failed)
+        assert found.given == 0
+    assert not doubter.asked
+
+
 def test_the_published_page_is_what_the_command_writes() -> None:
     found = [task_rates(find_task(name).instance(0)) for name in catalogue.match_tasks("tools")]
     assert PAGE.read_text(encoding="utf-8") == rates_page(one for one in found if one), (

@@ -14,7 +14,7 @@ from agentgym.records import CheckResult, CheckStatus, Phase, Verdict
 from agentgym.verify.algebra import evaluate
 from agentgym.verify.rubric import Checkpoint, Kind, Rubric, When
 
-# A rubric is large to draw: 40 examples for each law, three times as many with `--full`.
+# A rubric is large to draw: 20 examples for each law, six times as many with `--full`.
 many = settings(max_examples=settings().max_examples * 2 // 5, deadline=None)
 
 

@@ -27,7 +27,9 @@ from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.verify import contracts
 from agentgym.verify import facts as facts_in_text
 from agentgym.verify.calls import call_like, step_succeeded
+from agentgym.verify.marks import ClearedMarks
 from agentgym.verify.matching import Matcher, matchers, show_matchers
+from agentgym.verify.moments import PassingRows
 from agentgym.verify.rows import (
     Row,
     Selector,
@@ -175,12 +177,19 @@ def only_changed(
     """Every row that an actor changed since the setup is one of these: no side effects.
 
     Channel: state, audit. Rows that only the user or an event changed do not count; a row that an
-    event added is "added" even if the agent has only changed it. A change that was undone is not a
-    difference, unless a column shows it. If even an undone change does harm, such as a share that
-    was withdrawn, use `services.never_called`, too. A change is allowed by the first entry that
-    fits it and has room: `at_most` is 1 by default, so that an extra write fails. A change that a
-    service makes itself, such as recipients of a mail or an answer that comes back, needs an entry,
-    too.
+    event added is "added" even if the agent has only changed it. A change is allowed by the first
+    entry that fits it and has room: `at_most` is 1 by default, so that an extra write fails. A
+    change that a service makes itself, such as recipients of a mail or an answer that comes back,
+    needs an entry, too.
+
+    A change that was taken back counts if other people see it at once, as a share, an invitation or
+    a post (services declare such columns, `seen`): the row needs an entry as each call left it. A
+    value that was replaced by another one in an allowed column needs no entry of its own, nor a
+    text with misspelt words that was put right. Any other change that was undone is no difference.
+
+    Services also declare marks, such as an unread mail. An entry without `where` allows a mark to
+    be cleared only if the actor has opened the row; a mark of the owner, such as a flag, needs an
+    entry with `where`.
 
     Free text is refused unless an entry allows it. Services declare the columns that hold it
     (`FREE TEXT`, such as the description of a meeting). A text that an allowed change brings into
@@ -215,12 +224,16 @@ def only_changed(
     for rule in rules:
         rule.check(evidence.tables_after)
     changes, used = changes_by(evidence, by), Counter[int]()
-    others, texts = [], []
+    others, texts, marks = [], [], []
+    cleared = ClearedMarks(evidence, by)
     for change in changes:
         fitting = [n for n, rule in enumerate(rules) if rule.covers(change, evidence)]
         refused = {n: rules[n].text.refused(change, evidence.tables_after) for n in fitting}
         taken = next((n for n in fitting if not refused[n] and used[n] < rules[n].at_most), None)
-        if taken is not None:
+        unmarked = cleared.fault(change, [rules[n] for n in fitting])
+        if taken is not None and unmarked:
+            marks.append(unmarked)
+        elif taken is not None:
             used[taken] += 1
         elif fitting and all(refused.values()):
             least = min(refused.values(), key=len)
@@ -232,6 +245,8 @@ def only_changed(
         said.append(f"{len(others)} rows that nothing asked for: {show_changes(others)}")
     if texts:
         said.append(f"text that nothing asked for: {'; '.join(texts[:3])}")
+    said += marks[:3]
+    said += PassingRows(evidence, rules, used, by).faults()
     return result(not said, "; ".join(said) or f"all {len(changes)} changed rows were expected")
 
 

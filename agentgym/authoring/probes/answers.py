@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from agentgym.env.spec import answer_of
 from agentgym.manifest import show_path
 from agentgym.task.answer import AnswerForm
 from agentgym.task.model import Task
@@ -17,7 +18,7 @@ _TEXT_SOURCES: Final = ("answer", "final")
 
 def uncompared(task: Task) -> Iterator[str]:
     """Yield the fields that no check compares, and the checks that read an answer as free text."""
-    answer = task.manifest.answer
+    answer = answer_of(task)
     if answer == "text":
         return
     path = task.folder / "checks" / "rubric.toml"

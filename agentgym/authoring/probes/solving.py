@@ -19,6 +19,7 @@ from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import InitialState, Subject
 from agentgym.env.answer import check_action
 from agentgym.env.dynamics import FAILED
+from agentgym.env.spec import answer_of
 from agentgym.errors import ActionError, TaskError
 from agentgym.manifest import read_text, show_path
 from agentgym.record.volatile.masking import Masking
@@ -71,7 +72,9 @@ def _illegal_calls(subject: Subject) -> list[str]:
         for seed in subject.seeds:
             for cue in read_cues(path, subject.instance(seed)):
                 try:
-                    check_action(cue.action, subject.calls, manifest.answer, manifest.replies)
+                    check_action(
+                        cue.action, subject.calls, answer_of(subject.task), manifest.replies
+                    )
                 except ActionError as error:
                     complaints.setdefault(cue.where, f"{cue.where}: {error}")
     return list(complaints.values())

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from agentgym.authoring.redteam.claims import claim
 from agentgym.authoring.subject import InitialState
+from agentgym.env.spec import answer_of
 from agentgym.records import Action, Json
 from agentgym.task.model import ACTIONS_SUFFIXES, Instance
 from agentgym.task.reference_actions import read_reference_actions
@@ -54,7 +55,7 @@ def _cheat_files(folder: Path) -> list[Path]:
 
 
 def _read(path: Path, instance: Instance) -> Cheat:
-    wanted = instance.task.manifest.answer
+    wanted = answer_of(instance.task)
     *work, end = read_reference_actions(path, instance)
     answer = end.arguments.get("answer")
     if end.tool == "submit" and isinstance(answer, str):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from agentgym.authoring.redteam import Cheat
 from agentgym.authoring.redteam.claims import claim
 from agentgym.authoring.subject import InitialState, Subject
+from agentgym.env.spec import answer_of
 from agentgym.records import Action, Json
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
@@ -62,7 +63,7 @@ def _claims(initial: InitialState, services: Snapshot, *, talks: bool) -> list[C
         "addressed-grader": "\n".join(_PLEAS),
         "answered-everything": _everything(services, told),
     }
-    wanted = initial.instance.task.manifest.answer
+    wanted = answer_of(initial.instance.task)
     cheats = [
         Cheat(name, (claim(wanted, text, turn),))
         for turn, (name, text) in enumerate(answers.items())
@@ -87,7 +88,7 @@ async def _sprays(subject: Subject) -> list[Cheat]:
         "swept-backwards": swept[::-1],
         "wrote-hostile-text": sampled_calls.writes(_ROUNDS, (*HOSTILE, *_PLEAS)),
     }
-    end = claim(subject.task.manifest.answer, f"{_DONE} {told}")
+    end = claim(answer_of(subject.task), f"{_DONE} {told}")
     return [Cheat(name, (*actions, end)) for name, actions in lists.items()]
 
 

@@ -54,6 +54,14 @@ class TalkServices:
         """Return nothing: these tools have no images."""
         return None
 
+    def keep_picture(self, data: bytes, mime: str) -> str:
+        """Refuse an image: these tools have no images.
+
+        Raises:
+            ServiceError: Always.
+        """
+        raise ServiceError("invalid", "these services take no images")
+
     @property
     def hash(self) -> str:
         """Hash of both sides' databases."""

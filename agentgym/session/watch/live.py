@@ -64,9 +64,8 @@ class Live:
         """Show the tools, if they are not those that are shown."""
         if [tool.name for tool in tools] != [tool.name for tool in self._tools]:
             self._tools = tuple(tools)
-            named: list[Json] = [
-                {"name": tool.name, "parameters": dict(tool.parameters)} for tool in tools
-            ]
+            # The schemas of a server may have megabytes; the page needs none.
+            named: list[Json] = [{"name": tool.name} for tool in tools]
             self._tell("tools", tools=named)
 
     async def show(self, observation: Observation) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agentgym.protocols import Agent
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
@@ -57,7 +58,9 @@ class SharedControl:
             else:
                 decision = await self._undisturbed(self._agent, observation, tools, history)
                 if decision is not None:
-                    return decision
+                    # No agent passes for the person.
+                    forged = decision.thought == PERSON
+                    return replace(decision, thought="") if forged else decision
 
     async def _undisturbed(
         self,

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.protocols import READ_BYTES, FileTree, Tables
-from agentgym.records import Change, ChangeKind, ExecResult, FileStat, Json
+from agentgym.records import Change, ChangeKind, ExecResult, FileStat, Json, TableSchema
 from agentgym.verify.checking import blame_grader
 
 MOST_PATHS = 6
@@ -193,9 +193,14 @@ class ForgedTables:
         """Return the columns of a table."""
         return self.tables.columns(table)
 
-    def texts(self, table: str) -> Sequence[str]:
-        """Return the columns of free text of a table."""
-        return self.tables.texts(table)
+    def schema(self, table: str) -> TableSchema:
+        """Return what the services say about a table."""
+        return self.tables.schema(table)
+
+    def at(self, table: str, rowid: int) -> dict[str, Json] | None:
+        """Return the row with a rowid."""
+        found = self.tables.at(table, rowid)
+        return found and {name: self.alter(value) for name, value in found.items()}
 
 
 _ROWS: Mapping[str, Callable[[Any], Any]] = {

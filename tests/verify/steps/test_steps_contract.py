@@ -48,6 +48,10 @@ class TestDiagnosis(TestValidity):
     spec = "diagnosis"
 
 
+class TestInteraction(TestValidity):
+    spec = "interaction"
+
+
 class TestContracts(TestValidity):
     spec = "contracts"
 
@@ -70,7 +74,9 @@ class TestLlm(contract.StepGraderContract):
 def test_every_built_in_is_under_the_contract():
     tested = {case.spec for case in (TestValidity, *TestValidity.__subclasses__())} | {"llm"}
     assert {spec.partition(":")[0] for spec in tested} == set(plugins.names(GROUP))
-    assert set(USUAL) == set(plugins.names(GROUP)) - {"diagnosis", "llm", "milestones"}
+    assert set(USUAL) == set(plugins.names(GROUP)) - {
+        *("diagnosis", "interaction", "llm", "milestones"),
+    }
 
 
 class Offender:

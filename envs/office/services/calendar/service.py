@@ -26,6 +26,11 @@ class Calendar(_Rules):
     """Everybody's calendar, as one colleague sees it."""
 
     after = ("contacts",)
+    seen = {
+        "calendar_event": ("title", "description", "note"),
+        "calendar_attendee": ("event_id", "person_id", "response", "note"),
+        "calendar_exception": ("event_id", "occurrence", "status", "note"),
+    }
 
     def fill(self, rng: random.Random) -> None:
         """Create rooms, series and meetings."""

@@ -23,6 +23,13 @@ class Chat(_Rules):
     """The company's chat."""
 
     after = ("contacts", "tickets", "calendar", "files", "sheets", "knowledge")
+    seen = {
+        "chat_channel": ("name", "topic"),
+        "chat_member": ("channel_id", "person_id"),
+        "chat_message": ("channel_id", "thread_id", "text"),
+        "chat_mention": ("message_id", "person_id"),
+        "chat_reaction": ("message_id", "person_id", "emoji"),
+    }
 
     def fill(self, rng: random.Random) -> None:
         """Create channels and some weeks of messages."""

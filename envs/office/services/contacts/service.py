@@ -27,6 +27,12 @@ class Contacts(Service):
     """The address book."""
 
     after = ("tickets",)
+    seen = {
+        "contacts_person": ("name", "email", "phone", "company", "role", "note", "status"),
+        "contacts_alias": ("email", "person_id"),
+        "contacts_group": ("name", "note"),
+        "contacts_member": ("group_id", "person_id"),
+    }
 
     def fill(self, rng: random.Random) -> None:
         """Create the company, its customers and its suppliers."""

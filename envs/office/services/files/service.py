@@ -31,6 +31,10 @@ class Files(Drive):
     """The company drive."""
 
     after = ("contacts", "sheets")
+    seen = {
+        "files_item": ("name", "folder_id", "owner"),
+        "files_share": ("item_id", "grantee", "role"),
+    }
     volatile = {"files_item": ("last_opened_at",)}
 
     def fill(self, rng: random.Random) -> None:

@@ -27,6 +27,10 @@ class Knowledge(_Rules):
     """The knowledge base."""
 
     after = ("contacts", "tickets")
+    seen = {
+        "knowledge_article": ("title", "owner", "status", "published_version"),
+        "knowledge_tag": ("article_id", "tag"),
+    }
     volatile = {"knowledge_article": ("last_viewed_at",)}
 
     def fill(self, rng: random.Random) -> None:

@@ -24,6 +24,7 @@ class Mail(_Rules):
     """A mailbox."""
 
     after = ("contacts", "calendar", "tickets", "files", "sheets", "knowledge")
+    marks = {"mail_message": {"unread": "opened", "flagged": "owner"}}
 
     def fill(self, rng: random.Random) -> None:
         """Make folders and some months of mail."""

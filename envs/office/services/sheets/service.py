@@ -38,6 +38,11 @@ class Sheets(WorkbookRules):
     """The spreadsheets."""
 
     after = ("contacts", "tickets")
+    seen = {
+        "sheets_workbook": ("name",),
+        "sheets_sheet": ("name",),
+        "sheets_cell": ("value",),
+    }
 
     def fill(self, rng: random.Random) -> None:
         """Make the workbooks."""

@@ -27,6 +27,11 @@ Line = Annotated[str, Field(min_length=1, max_length=200)]
 class Tickets(_Rules):
     """The help desk."""
 
+    seen = {
+        "tickets_ticket": ("subject", "status", "assignee", "resolution"),
+        "tickets_tag": ("ticket_id", "tag"),
+        "tickets_link": ("ticket_id", "other_id", "kind"),
+    }
     volatile = {"tickets_ticket": ("last_viewed_at",)}
 
     def fill(self, rng: random.Random) -> None:

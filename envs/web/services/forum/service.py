@@ -21,6 +21,12 @@ class Forum(Writing):
     """Boards and threads, with moderation."""
 
     after = ("shop",)
+    seen = {
+        "forum_user": ("role", "suspended_until"),
+        "forum_thread": ("title", "board_id", "status", "assignee_id", "pinned", "locked"),
+        "forum_label": ("thread_id", "label"),
+        "forum_post": ("thread_id", "status", "body", "reason"),
+    }
 
     def fill(self, rng: random.Random) -> None:
         """Make users, boards and two years of threads."""

@@ -101,3 +101,30 @@ CREATE TABLE shop_review (
 CREATE VIEW shop_rating (product_id, stars, reviews) AS
   SELECT product_id, avg(stars), count(*) FROM shop_review WHERE status = 'published'
   GROUP BY product_id;
+
+-- Files of pictures, each stored once.
+CREATE TABLE shop_file (
+  name TEXT PRIMARY KEY,
+  mime TEXT NOT NULL,
+  data BLOB NOT NULL
+);
+
+-- Pictures of products, by place; those without a product wait in the library.
+CREATE TABLE shop_picture (
+  id INTEGER PRIMARY KEY,
+  product_id INTEGER REFERENCES shop_product (id),
+  place INTEGER NOT NULL,
+  file TEXT NOT NULL REFERENCES shop_file (name),
+  file_name FREE TEXT NOT NULL,
+  alt FREE TEXT NOT NULL DEFAULT '',
+  added_at TEXT NOT NULL
+);
+CREATE INDEX shop_picture_product ON shop_picture (product_id, place);
+
+-- The first picture of each product.
+CREATE VIEW shop_cover (product_id, picture_id, alt, mime, data) AS
+  SELECT m.product_id, m.id, m.alt, f.mime, f.data FROM shop_picture m
+  JOIN shop_file f ON f.name = m.file
+  WHERE m.id = (
+    SELECT o.id FROM shop_picture o WHERE o.product_id = m.product_id ORDER BY o.place, o.id LIMIT 1
+  );

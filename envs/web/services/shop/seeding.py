@@ -9,6 +9,7 @@ from typing import Final
 from agentgym.services import Service, moment, time_of
 from agentgym.services.arguments import plain_letters
 
+from .pictures import fill_pictures
 from .rules import DELIVERY_CENTS, FREE_FROM_CENTS, secret
 
 PRODUCTS: Final = 1400
@@ -109,6 +110,7 @@ def fill(service: Service, rng: random.Random) -> None:
     _orders(service, rng)
     _carts(service, rng)
     _reviews(service, rng)
+    fill_pictures(service, rng, tuple(filter(None, _COLOURS)))
 
 
 def _before(service: Service, rng: random.Random, days: int) -> str:

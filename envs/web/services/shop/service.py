@@ -13,7 +13,7 @@ from typing import Any
 from agentgym.services import ServiceError, reads, writes
 from agentgym.services.arguments import Limit, Offset, search_words
 
-from .buying import Buying
+from .media import Media
 from .rules import PRODUCT
 from .seeding import fill
 from .shapes import (
@@ -40,8 +40,15 @@ _NEXT = {
 }
 
 
-class Shop(Buying):
+class Shop(Media):
     """A shop with two faces: customers and staff."""
+
+    seen = {
+        "shop_product": ("title", "description", "brand", "colour", "price_cents", "status"),
+        "shop_order": ("status",),
+        "shop_return": ("order_id", "product_id", "status", "reason", "note"),
+        "shop_review": ("product_id", "status", "stars", "text"),
+    }
 
     def fill(self, rng: random.Random) -> None:
         """Make the catalogue, accounts and a year of orders."""
@@ -57,6 +64,7 @@ class Shop(Buying):
         status: Status | None = None,
         category: str | None = None,
         low_stock: bool = False,
+        unpictured: bool = False,
         limit: Limit = 50,
         offset: Offset = 0,
     ) -> Found:
@@ -68,6 +76,7 @@ class Shop(Buying):
             status: Only products in this status.
             category: Only products of this category.
             low_stock: Only products of which fewer than five are in stock.
+            unpictured: Only products without a picture.
             limit: How many to return at most.
             offset: How many to leave out first.
         """
@@ -82,6 +91,8 @@ class Shop(Buying):
                 values.append(value)
         if low_stock:
             where.append("p.stock < 5")
+        if unpictured:
+            where.append("p.id NOT IN (SELECT product_id FROM shop_cover)")
         clause = f"{PRODUCT} WHERE {' AND '.join(where)}"
         total = self.db.value(f"SELECT count(*) FROM ({clause})", *values)
         found = self.db.all(f"{clause} ORDER BY p.sku LIMIT ? OFFSET ?", *values, limit, offset)

@@ -7,8 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from agentgym.services import Image
+
 Line = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=5_000)]
+FileName = Annotated[str, Field(min_length=1, max_length=120)]
 Cents = Annotated[int, Field(ge=0, le=10**8)]
 Quantity = Annotated[int, Field(ge=0, le=99)]
 Stars = Annotated[int, Field(ge=1, le=5)]
@@ -154,3 +157,25 @@ class Imported(TypedDict):
     added: int
     changed: int
     errors: list[str]
+
+
+class MediaPicture(TypedDict):
+    """A picture; product, sku and title are null while it waits in the library."""
+
+    id: int
+    product: int | None
+    sku: str | None
+    title: str | None
+    place: int
+    first: bool
+    file_name: str
+    alt: str
+    added_at: str
+    image: Image
+
+
+class Library(TypedDict):
+    """One page of the pictures of the library."""
+
+    total: int
+    pictures: list[MediaPicture]

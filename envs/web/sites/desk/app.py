@@ -5,19 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
-from agentgym.sites import (
-    BoundForm,
-    Field,
-    Form,
-    FormPages,
-    Request,
-    Response,
-    SignIn,
-    Site,
-    download,
-)
+from agentgym.sites import BoundForm, Field, Form, Request, Response, download
 
-site = Site()
+from .media import pictures_of
+from .staff import account, shaped, show, site
+
 SIZE = 50
 COLUMNS = ("sku", "title", "brand", "category", "colour", "price", "stock")
 PRODUCT = Form(
@@ -45,33 +37,6 @@ STATUSES = [("draft", "Draft"), ("active", "For sale"), ("archived", "Archived")
 ORDER_STATUSES = ["paid", "packed", "shipped", "delivered", "cancelled"]
 
 
-def account(request: Request) -> int:
-    return int(request.session.user or 0)
-
-
-def show(request: Request, template: str, http_status: int = 200, **values: object) -> Response:
-    me = request.rows("SELECT name, role FROM shop_account WHERE id = ?", account(request))
-    values = {"text": "", "crumb": None, "intro": "", **values}
-    return request.page(template, http_status, me=me[0] if me else None, **values)
-
-
-def customers_sign_in_elsewhere(account: dict) -> str:
-    if account["role"] != "customer":
-        return ""
-    return "This account is a customer's. Customers sign in at the shop."
-
-
-shaped = FormPages(show, "desk.html")
-SignIn(
-    site,
-    shaped,
-    "shop_log_in",
-    heading="Staff sign-in",
-    left="/login",
-    refuse=customers_sign_in_elsewhere,
-)
-
-
 def categories(request: Request) -> list[tuple[str, str]]:
     rows = request.rows("SELECT name FROM shop_category ORDER BY name")
     return [(row["name"], row["name"]) for row in rows]
@@ -87,6 +52,7 @@ def found_products(request: Request, size: int, page: int) -> dict:
         status=status if status in dict(STATUSES) else None,
         category=query.get("category") or None,
         low_stock=query.get("low") == "on",
+        unpictured=query.get("unpictured") == "on",
         limit=size,
         offset=size * (page - 1),
     )
@@ -127,8 +93,20 @@ def bulk(request: Request) -> Response:
 
 
 def product_page(request: Request, form: BoundForm, product: int | None) -> Response:
-    heading = f"Product {product}" if product else "New product"
-    return shaped(request, heading, form, "/", "Save" if product else "Save as draft")
+    if product is None:
+        return shaped(request, "New product", form, "/", "Save as draft")
+    return show(
+        request,
+        "product.html",
+        200 if form.is_valid else 422,
+        layout="desk.html",
+        heading=f"Product {product}",
+        form=form,
+        cancel="/",
+        submit="Save",
+        product=product,
+        pictures=pictures_of(request, product),
+    )
 
 
 @site.get("/new")

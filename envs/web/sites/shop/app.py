@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from agentgym.sites import BoundForm, Field, Form, FormPages, Request, Response, SignIn, Site
+import json
+
+from agentgym.sites import (
+    BadRequestError,
+    BoundForm,
+    Field,
+    Form,
+    FormPages,
+    Request,
+    Response,
+    SignIn,
+    Site,
+    picture_file,
+)
 
 site = Site()
 SIZE = 24
@@ -112,7 +125,17 @@ sign_in = SignIn(
 @site.get("/")
 def home(request: Request) -> Response:
     found = request.call("shop_search", limit=8, in_stock=True)
-    return show(request, "home.html", found=found)
+    return show(request, "home.html", found=found, covers=covers(request, found["products"]))
+
+
+def covers(request: Request, products: list[dict]) -> dict[int, dict]:
+    """Return the first pictures of products, by product."""
+    rows = request.rows(
+        "SELECT product_id, picture_id, mime, data FROM shop_cover"
+        " WHERE product_id IN (SELECT value FROM json_each(?))",
+        json.dumps([product["id"] for product in products]),
+    )
+    return {row["product_id"]: row for row in rows}
 
 
 def cents(text: str) -> int | None:
@@ -145,13 +168,35 @@ def search(request: Request) -> Response:
         offset=SIZE * (page - 1),
     )
     values = {"found": found, "page": page, "size": SIZE, "sorts": SORTS, "sort": sort}
+    values["covers"] = covers(request, found["products"])
     return show(request, "search.html", text=query.get("q"), **values)
 
 
 def product_page(request: Request, product: int, http_status: int = 200) -> Response:
     shown = request.call("shop_get_product", product=product)
     reviews = request.call("shop_list_reviews", product=product)
-    return show(request, "product.html", http_status, product=shown, reviews=reviews)
+    pictures = request.rows(
+        "SELECT m.id, m.alt, f.mime, f.data FROM shop_picture m"
+        " JOIN shop_file f ON f.name = m.file WHERE m.product_id = ? ORDER BY m.place, m.id",
+        product,
+    )
+    asked = request.query.number("picture")
+    chosen = next((each for each in pictures if each["id"] == asked), (pictures or [None])[0])
+    values = {"product": shown, "reviews": reviews, "pictures": pictures, "chosen": chosen}
+    return show(request, "product.html", http_status, **values)
+
+
+@site.get("/picture/{picture:int}")
+def picture(request: Request, picture: int) -> Response:
+    """Show a picture of a product that customers may see."""
+    found = request.rows(
+        "SELECT f.data, f.mime FROM shop_picture m JOIN shop_file f ON f.name = m.file"
+        " JOIN shop_product p ON p.id = m.product_id WHERE m.id = ? AND p.status <> 'draft'",
+        picture,
+    )
+    if not found:
+        raise BadRequestError(404, "there is no such picture")
+    return picture_file(found[0]["data"], found[0]["mime"])
 
 
 @site.get("/product/{product:int}")
