@@ -77,13 +77,24 @@ def moments(evidence: Evidence, by: str) -> Iterator[Moment]:
             place = ref.table, ref.rowid
             was = known[place] if place in known else evidence.tables_before.at(*place)
             known[place] = ref.row
-            if was is None and ref.row is None:
+            if ref.row is None and (was is None or _written_anew(evidence, entry, ref.table, was)):
                 continue
             if ref.kind == "added":
                 adders[place], was = entry.actor, None
             if by in (entry.actor, "anyone"):
                 own = adders.get(place) == entry.actor
                 yield Moment(entry, *place, was, ref.row, own)
+
+
+def _written_anew(evidence: Evidence, entry: AuditEntry, table: str, row: Row) -> bool:
+    """Return whether the call that removed a row also wrote one that people see as the same."""
+    seen = evidence.tables_before.schema(table).seen
+    return any(
+        ref.table == table
+        and ref.row is not None
+        and all(ref.row[column] == row[column] for column in seen)
+        for ref in entry.changed
+    )
 
 
 class PassingRows:

@@ -137,6 +137,7 @@ async def test_a_task_without_a_rubric_has_no_milestones_and_no_problem(
 ):
     task = counter_task()
     task.folder, task.manifest.abstain = tmp_path, False
+    task.manifest.model_fields_set = {"answer"}
     monkeypatch.setattr(grading, "find_task", lambda task_id: task)
     monkeypatch.setattr(grading, "offered_tools", lambda task: CounterEnvironment(task, None).tools)
     shown = trajectory_of(store, 1)

@@ -59,7 +59,7 @@ CLOSED = (
     r"\w+\.(\w+_(at|on|until)|start|end|until|since|occurrence)",  # times
     r"\w+\.(owner|author|sender|granted_by|updated_by)",  # who did it, as the service writes it
     r"\w+\.(assignee|office|department|timezone|country|handle|secret|code|sku|id)",
-    r"contacts_group\.email|shop_order_line\.title|forum_log\.(what|target)|forum_board\.slug",
+    r"shop_file\.(name|mime)|contacts_group\.email|shop_order_line\.title|forum_log\.(what|target)|forum_board\.slug",
     r"(calendar_room|tickets_customer|tickets_agent|knowledge_category|\w+_picture|forms_\w+)\..*",
 )
 """Columns of text that no tool writes as it is given, or whose form a service demands."""

@@ -54,7 +54,10 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "images": "format_is region_colour same_pixels similar size",
         "judge": "criterion scale",
         "messages": "keeps_to",
-        "office": "cells document_text formulas headings sheets style",
+        "office": "cells charts document_table document_text formulas headings paragraphs "
+        "rest_kept sheets slide slide_titles style tracked_changes",
+        "pdf": "pages",
+        "settings": "holds only_changed",
         "page": "reward state",
         "processes": "alive listening none_left",
         "replies": "only sent",
