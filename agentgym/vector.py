@@ -6,7 +6,7 @@ The lanes follow the contract of `gymnasium.vector.VectorEnv`, Gymnasium 1.x.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gymnasium.vector import AutoresetMode
@@ -91,9 +91,13 @@ def make(
         ConfigError: Another argument is wrong, or `record` holds a run of another kind.
         RecordError: `record` cannot be written, or another process writes it.
     """
-    names = [tasks] if isinstance(tasks, str) else list(tasks)
+    names = (
+        [tasks] if isinstance(tasks, str) else list(tasks) if isinstance(tasks, Iterable) else []
+    )
     count = len(names) if num_envs is None else num_envs
-    if not names or not isinstance(count, int) or isinstance(count, bool) or count < len(names):
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"tasks: expected one id of a task or several, got {tasks!r:.200}")
+    if not isinstance(count, int) or isinstance(count, bool) or count < len(names):
         raise ConfigError(
             f"num_envs: expected at least one lane for each of {len(names)} tasks, got {num_envs!r}"
         )

@@ -48,6 +48,6 @@ def _measured(device: torch.device, dtype: torch.dtype) -> float:
 
 
 def wait(device: torch.device) -> None:
-    """Wait until a device has done what it was given."""
+    """Wait until a device has finished all queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

@@ -22,6 +22,7 @@ from agentgym.env.dynamics import check_dynamics
 from agentgym.env.ending import judge_kept
 from agentgym.env.episode import Episode
 from agentgym.env.resolved_task import resolve_task
+from agentgym.env.seeds import read_seed
 from agentgym.env.spec import answer_of
 from agentgym.errors import ConfigError, SurfaceError
 from agentgym.protocols import Judge, SandboxProvider
@@ -99,7 +100,8 @@ class Environment:
         room_cache: RoomCache | None = None,
         user: str = "",
     ) -> None:
-        if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
+        whole = isinstance(max_steps, int) and not isinstance(max_steps, bool)
+        if max_steps is not None and (not whole or max_steps < 1):
             raise ConfigError(f"max_steps: expected None or a positive integer, got {max_steps!r}")
         resolved = resolve_task(task)
         spec = resolved.spec
@@ -155,12 +157,13 @@ class Environment:
             episode runs to its end; closing the environment closes it, too.
 
         Raises:
+            ConfigError: The seed is no integer from 0 on.
             TaskError: The template or the setup is broken.
             SandboxError: No sandbox could be started.
             SurfaceError: A surface cannot be opened, or the environment is closed.
             UserError: The user failed.
         """
-        instance = self.task.instance(seed)
+        instance = self.task.instance(read_seed(seed))
         await self._open()
         episode = await Episode.start(self, instance)
         if self._closed:
@@ -172,10 +175,11 @@ class Environment:
         """Return the recipe and snapshot for sandboxes of a seed; run the setup if it never ran.
 
         Raises:
+            ConfigError: The seed is no integer from 0 on.
             TaskError: The template or the setup is broken.
             SandboxError: No sandbox could be started.
         """
-        prepared = await self.prepare_instance(self.task.instance(seed))
+        prepared = await self.prepare_instance(self.task.instance(read_seed(seed)))
         return self.recipe, prepared.snapshot
 
     async def prepare_instance(self, instance: Instance) -> Prepared:

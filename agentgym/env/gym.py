@@ -19,6 +19,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
 from agentgym.env.labels import Labels, read_labels
 from agentgym.env.portal import portal
+from agentgym.env.seeds import is_seed
 from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.records import Action, CheckStatus, Json, Observation, Verdict
@@ -68,7 +69,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         render_mode: str | None = None,
         recording: GymRecording | None = None,
     ) -> None:
-        if seed is not None and (not isinstance(seed, int) or seed < 0):
+        if seed is not None and not is_seed(seed):
             raise ConfigError(f"seed: expected None or an integer from 0 on, got {seed!r}")
         if render_mode not in (None, "ansi"):
             raise ConfigError(f"unknown render_mode {render_mode!r}; expected 'ansi' or None")
@@ -82,7 +83,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         end = functools.partial(_end, environment, recording)
         self._abandoned = weakref.finalize(self, self._portal.start, end)
         self._abandoned.atexit = False  # the providers close all sandboxes then
-        self._seed = seed
+        self._seed = None if seed is None else int(seed)
         self._text: str | None = None
         self._running = False
         self._closed = False

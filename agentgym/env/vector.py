@@ -24,9 +24,9 @@ from agentgym.env.labels import Labels
 from agentgym.env.lane import GRACE_S, Lane, LaneResult
 from agentgym.env.lookahead import LookAhead
 from agentgym.env.portal import portal
+from agentgym.env.seeds import is_seed
 from agentgym.env.spaces import ToolCallSpace, observation_space
 from agentgym.env.vector_arguments import (
-    is_seed,
     read_actions,
     read_lanes,
     read_mode,

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from agentgym.env.labels import Labels, read_labels
+from agentgym.env.seeds import is_seed
 from agentgym.errors import ConfigError
 from agentgym.records import Action
 
@@ -113,11 +114,6 @@ def read_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[i
         if one is not None and not is_seed(one):
             raise ConfigError(f"seed: expected None or an integer from 0 on, got {one!r}")
     return seeds
-
-
-def is_seed(seed: object) -> bool:
-    """Return whether a value is an integer from 0 on."""
-    return isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0
 
 
 def read_lanes(

@@ -1,7 +1,7 @@
 """Code that is made for the tests: it asks for the test runner, or answers without an answer.
 
-Only the text of the patch is looked at. Code that hides what it asks for is not found here;
-canaries and the clean room limit what it can gain.
+The module reads only the text of the patch. It does not find code that hides its questions, whose
+gain is limited by canaries and the clean room.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MODULES = ("modules", "environ", "getenv", "find_spec", "import_module", "__imp
 
 
 def find_detection(patch: Patch) -> str:
-    """Return what of a patch is made for the tests; empty if nothing is.
+    """Return the path and reason of code that is made for the tests; empty without such code.
 
     Test modules and scripts of the build may name the test runner. In other Python files these
     count if the base did not have them: imports of pytest and its names as keys of ``sys.modules``
@@ -55,7 +55,7 @@ def _references(entry: Entry | None) -> set[str]:
     try:
         tree = parse_python(entry.data)
     except LargeSourceError:
-        return {_LARGE}  # a file that was as large before is not told by it
+        return {_LARGE}  # If the base's file was as large, `_LARGE` is in both sets and not new.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     return {name for node in ast.walk(tree) for name in _names(node)}

@@ -96,12 +96,26 @@ def test_mistyped_names_offer_the_close_match():
 
 
 @pytest.mark.parametrize(
-    "options", [{"seed": -1}, {"seed": "x"}, {"max_steps": 0}, {"max_steps": "many"}]
+    "options",
+    [
+        {"seed": -1},
+        {"seed": "x"},
+        {"max_steps": 0},
+        {"max_steps": "many"},
+        {"seed": True},
+        {"max_steps": True},
+    ],
 )
 def test_options_that_make_no_sense_are_refused(counting, options):
     (name,) = options
     with pytest.raises(ConfigError, match=f"{name}: expected"):
         agentgym.make(TASK_ID, sandbox="counting", **options)
+
+
+@pytest.mark.parametrize("tasks", [[], (), 3, None, [TASK_ID, None], [3]])
+def test_lanes_without_the_id_of_a_task_are_refused(counting, tasks):
+    with pytest.raises(ConfigError, match="tasks: expected one id of a task or several"):
+        agentgym.vector.make(tasks, 2, sandbox="counting")
 
 
 def test_a_process_makes_one_provider(counting):

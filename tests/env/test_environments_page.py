@@ -5,11 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import agentgym
 from agentgym.env.environment import Environment
-from agentgym.errors import NotFoundError, SurfaceError
+from agentgym.errors import ConfigError, NotFoundError, SurfaceError
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.adhoc import lay_down
@@ -64,6 +65,20 @@ async def test_an_environment_that_is_opened_is_closed_with_all_that_lives_in_it
     assert first.over and second.over and not environment.live
     with pytest.raises(SurfaceError, match="the environment is closed"):
         await environment.start(0)
+
+
+@pytest.mark.parametrize("seed", [-1, "7", 1.5, True, None, np.int64(-1)])
+async def test_a_wrong_seed_starts_nothing(seed):
+    async with agentgym.open_environment(str(lay_down("office"))) as environment:
+        with pytest.raises(ConfigError, match="seed: expected an integer from 0 on"):
+            await environment.start(seed)
+        assert not environment.live
+
+
+async def test_a_seed_of_numpy_is_an_integer():
+    async with agentgym.open_environment(str(lay_down("office"))) as environment:
+        episode = await environment.start(np.int64(7))
+        assert type(episode.instance.seed) is int and episode.instance.seed == 7
 
 
 async def test_a_provider_that_is_given_stays_open():

@@ -153,6 +153,7 @@ def needs_image(recipe):
         pytest.skip(f"no toolchain; build it once with: agentgym sandbox build {recipe}")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_an_instance_of_node(play, tmp_path):
@@ -177,6 +178,7 @@ async def test_an_instance_of_node(play, tmp_path):
     assert (idle.status, idle.score) == ("scored", 0.0)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_an_instance_of_go(play, tmp_path):

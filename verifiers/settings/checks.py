@@ -34,8 +34,7 @@ def holds(evidence: Evidence, path: str, format: str, values: Mapping[str, Any])
 
     Example:
         use = "settings.holds"
-        with = { path = "/root/.config/mimeapps.list", format = "ini", values = {
-            "[Default Applications]text/plain" = "org.xfce.mousepad.desktop;" } }
+        with = { path = "/root/.config/app.ini", format = "ini", values = { "[View]zoom" = "2" } }
 
     Args:
         evidence: Evidence of the episode.

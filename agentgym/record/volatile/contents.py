@@ -18,7 +18,8 @@ from agentgym.record.volatile.git import FAN_OUT, bare_index, renamed_in, rename
 from agentgym.record.volatile.masking import Masking
 
 UNPACKED_BYTES: Final = 4 << 20
-"""Bytes unpacked of all files together; data beyond that is compared packed."""
+"""Largest number of bytes that are unpacked in all files together. Further archives are compared in
+packed form."""
 
 _BLOCK: Final = 512
 _MOST_MEMBERS: Final = 2000
@@ -38,7 +39,7 @@ class Contents:
         self._objects = renamed_objects(files, masking, UNPACKED_BYTES)
 
     def path(self, path: str) -> str:
-        """Return a path, with everything masked that depends on a time."""
+        """Return a path, in which all parts that depend on a time are masked."""
         return renamed_in(self._masking.path(path), self._objects)
 
     def is_volatile(self, path: str) -> bool:
@@ -46,7 +47,7 @@ class Contents:
         return bool(self._objects.bodies) and FAN_OUT.search(path) is not None
 
     def masked(self, path: str, data: bytes) -> bytes:
-        """Return the content of a file, with everything masked that depends on a time."""
+        """Return the content of a file, in which all parts that depend on a time are masked."""
         if (found := self._objects.bodies.get(path)) is not None:
             return found
         return self._masked(path, data, nested=False)

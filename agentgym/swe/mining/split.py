@@ -66,7 +66,7 @@ def split_change(clone: Clone, change: MergedChange) -> SplitChange:
 
 
 def _lines(change: FileChange) -> int:
-    """Return how many lines differ, about."""
+    """Return the approximate number of lines that differ."""
     before = change.before.data.split(b"\n") if change.before else []
     after = change.after.data.split(b"\n") if change.after else []
     return len(set(before) ^ set(after))

@@ -129,7 +129,12 @@ def write_release_task(
         FileChange(path, base.get(path), fixed.get(path)) for path in {*base, *fixed}
     )
     gold = changes.only(lambda path: not _is_restored(path, pair))
-    hidden = {path: fixed[path] for path in fixed if _is_restored(path, pair)}
+    # Tests that did not change are restored from the base, where the agent may read them.
+    hidden = {
+        path: entry
+        for path, entry in fixed.items()
+        if _is_restored(path, pair) and entry != base.get(path)
+    }
     suite_folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".writing-", dir=suite_folder) as aside:
         fresh = Path(aside) / name

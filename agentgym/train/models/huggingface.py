@@ -57,7 +57,10 @@ class HuggingFaceModel(nn.Module):
         self._checkpointing = gradient_checkpointing
         if gradient_checkpointing:
             inner.activation_checkpointing_enable()
-        self._last_only = "logits_to_keep" in inspect.signature(inner.forward).parameters
+        accepted = inspect.signature(inner.forward).parameters
+        self._last_only = "logits_to_keep" in accepted
+        # Transformers 5.24 calls the cache so; `past_key_values` is the older name.
+        self._cache_name = "cache" if "cache" in accepted else "past_key_values"
         _without_dropout(inner)
         inner.eval()
 
@@ -101,12 +104,13 @@ class HuggingFaceModel(nn.Module):
         read = cache.begin([rows[n] for n in order], [len(ids[n]) for n in order], self.device)
         longest = read.positions.shape[1]
         padded = [[*[0] * (longest - len(ids[n])), *ids[n]] for n in order]
-        options = {"logits_to_keep": 1} if self._last_only else {}
+        options: dict[str, object] = {self._cache_name: cache}
+        if self._last_only:
+            options["logits_to_keep"] = 1
         logits = self._logits(
             input_ids=torch.tensor(padded, device=self.device),
             position_ids=read.positions,
             attention_mask=self._mask(read.seen),
-            past_key_values=cache,
             use_cache=True,
             **options,
         )

@@ -36,7 +36,7 @@ def _preference(read: Callable[[Any], Any]) -> Callable[[Stage, Mapping[str, Any
 
 
 def _switch(*keys: str) -> Callable[[Stage, Mapping[str, Any]], Any]:
-    """Return a getter of a switch, which is told as a word."""
+    """Return a getter of a switch, whose value is the text ``true`` or ``false``."""
     return _preference(lambda data: "true" if _at(data, *keys) else "false")
 
 

@@ -75,7 +75,11 @@ def likeness(one: Any, other: Any) -> float:
 def compare_images(
     result: Path | None, expected: Path | None, reference_base_result: float | None = None
 ) -> float:
-    """The structural similarity of two pictures in grey, or what it is beyond that of a start."""
+    """Return the structural similarity of two pictures in grey.
+
+    If `reference_base_result` gives the similarity at the start, the result is the share of the
+    remaining difference that the agent has removed.
+    """
     if result is None or expected is None:
         return 0.0
     pictures = [decoded(one).convert("L") for one in (result, expected)]
@@ -93,7 +97,7 @@ def compare_images(
 def compare_image_list(
     result: Path | Sequence[Path | None] | None, expected: Path | Sequence[Path]
 ) -> float:
-    """All pictures are equal, pixel by pixel, once they have the same size."""
+    """All pictures are equal, pixel by pixel, after they were scaled to the same size."""
     seen = [result] if result is None or isinstance(result, Path) else list(result)
     wanted = [expected] if isinstance(expected, Path) else list(expected)
     if len(seen) != len(wanted):
@@ -119,7 +123,7 @@ def check_structure_sim(result: Path | None, expected: Path | None) -> float:
 
 
 def check_file_exists_and_structure_sim(result: Path | None, expected: Path | None) -> float:
-    """The picture is there, with the size and structure of the other."""
+    """The picture exists and has the size and structure of the other."""
     return _alike(result, expected, _SAME)
 
 
@@ -132,7 +136,7 @@ def _alike(result: Path | None, expected: Path | None, least: float) -> float:
 def check_structure_sim_with_threshold(
     result: Path | None, expected: Path | None, ssim_threshold: float = _LIKE
 ) -> float:
-    """Both pictures have a structure this similar, whatever their sizes."""
+    """The structural similarity of both pictures, scaled to one size, reaches the threshold."""
     if result is None or expected is None:
         return 0.0
     wanted = decoded(expected)
