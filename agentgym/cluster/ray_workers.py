@@ -56,7 +56,8 @@ async def connected(address: str) -> AsyncIterator[None]:
         raise ConfigError("this process is connected to a Ray cluster; disconnect it first")
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == LOCAL:
-        options |= {"include_dashboard": False}
+        # Without an address Ray connects to any cluster that was started here, even a dead one.
+        options |= {"address": "local", "include_dashboard": False}
     else:
         options |= {"address": address}
     try:
