@@ -49,7 +49,7 @@ iterations = {iterations}
 [policy]
 kind = "huggingface"
 path = "./model"
-context = 2048
+context = 4096
 completion_tokens = 96
 [supervised]
 data = "./oracle.npz"
@@ -64,7 +64,7 @@ advantage = "dr_grpo"
 learning_rate = 1e-5
 epochs = 1
 entropy = 0.0
-row_tokens = 2048
+row_tokens = 4096
 rows = 4
 [evaluation]
 every = {iterations}
@@ -102,7 +102,7 @@ def make_model(folder: Path, layers: int, width: int) -> None:
         intermediate_size=4 * width,
         num_hidden_layers=layers,
         num_attention_heads=max(width // 64, 2),
-        max_position_embeddings=2048,
+        max_position_embeddings=4096,
         bos_token_id=1,
         eos_token_id=0,
     )
@@ -141,7 +141,7 @@ def main() -> None:
     played = ("--trials", episodes, "--sandbox", asked.sandbox, "--keep-states", "none")
     run("eval", TASK.resolve(), "--agent", "oracle", *played, "--out", record)
     encoded = ("--form", "native", "--template", out / "train.toml", "--out", out / "oracle.npz")
-    run("dataset", "sft", record, *encoded)
+    run("dataset", "sft", record, "--task", TASK.resolve(), *encoded)
     run("train", out / "train.toml", "--out", out / "run")
 
 
