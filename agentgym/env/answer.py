@@ -118,5 +118,5 @@ def told_answer(answer: Answer, action: Action, text: str) -> str:
     if isinstance(answer, AnswerForm):
         return f"submitted: {text}"
     if answer == "none" and str(action.arguments.get(RESERVED, "")).strip():
-        return "submitted without the text: this task takes none, and it is sent to nobody"
+        return "submitted without the text, because this task takes none"
     return "submitted"

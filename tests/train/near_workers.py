@@ -14,7 +14,7 @@ from agentgym.train.rollout_work import RolloutWork
 
 
 class NearShared:
-    """What a worker reads is a copy, as it is on a cluster."""
+    """A worker reads a copy, as it does on a cluster."""
 
     def __init__(self, value):
         self._data = pickle.dumps(value)

@@ -113,7 +113,7 @@ class Board(Service):
 
     @writes
     def scratch(self, text: str) -> int:
-        """Write something that nobody else sees, and throw it away if it is empty.
+        """Write a note that only its author sees; an empty one removes the last.
 
         Args:
             text: What to note.
@@ -174,7 +174,7 @@ HONEST = {
     ],
     "writes a label anew as it was": ["relabel 3 blue"],
     "tries rooms": ["edit 1 room attic", "edit 1 room cellar"],
-    "has notes that nobody sees": ["scratch Was olga paid?", "scratch "],
+    "has notes that only it sees": ["scratch Was olga paid?", "scratch "],
     "sees the world do and undo": ["world: share 2 bob", "world: unshare 2 bob"],
     "reads and marks": ["get 2", "edit 2 unread 0"],
     "marks before it reads": ["edit 2 unread 0", "get 2"],
