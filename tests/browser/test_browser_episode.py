@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import signal
 
 import numpy as np
@@ -251,7 +252,9 @@ def test_an_evaluation_plays_an_episode_again_whose_browser_was_killed(
     assert (episode.score, Unlucky.ends) == (score, 0)
     with contextlib.closing(RunStore.open(out)) as run:
         row = run.episode(1)
-        assert "played again: the browser has ended during the episode" in row.log
+        # The tabs may be seen to close before the connection does.
+        lost = r"played again: the browser (has ended during the episode|context has lost its tabs)"
+        assert re.search(lost, row.log)
         assert [step.decision.action.tool for step in run.steps(1)][:1] == ["type"]
         assert row.verdict.status == ("scored" if score else "error:surface")
 

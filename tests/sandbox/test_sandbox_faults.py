@@ -160,10 +160,10 @@ async def test_the_death_of_the_supervisor_is_reported_at_once(provider, recipe)
     box = await provider.start(recipe())
     marker = f"5{os.getpid()}"
     waiting = asyncio.create_task(box.exec(["sleep", marker]))
-    await box.exec(["true"])
     await box.write_file("/srv/done", b"so far")
-    (sleeper,) = alive_with(marker)
-    os.kill(init_of(sleeper), signal.SIGKILL)
+    while not (sleepers := alive_with(marker)):
+        await asyncio.sleep(0.01)
+    os.kill(init_of(sleepers[0]), signal.SIGKILL)
     with pytest.raises(SandboxEndedError, match="its supervisor came to an end"):
         await waiting
     with pytest.raises(SandboxEndedError):
