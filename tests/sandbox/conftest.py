@@ -38,7 +38,14 @@ def docker_root(tmp_path):
         daemon.close()
 
 
-@pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
+# Containers take most of the time of these tests. Every change is tried on Docker with the contract,
+# the attacks, and the tests of what only Docker has.
+@pytest.fixture(
+    params=[
+        "bubblewrap",
+        pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.full]),
+    ]
+)
 async def provider(request, tmp_path):
     if request.param == "docker":
         request.getfixturevalue("docker_root")
