@@ -38,8 +38,8 @@ def docker_root(tmp_path):
         daemon.close()
 
 
-# Containers take most of the time of these tests. Every change is tried on Docker with the contract,
-# the attacks, and the tests of what only Docker has.
+# Containers take most of the time of these tests. Docker runs the contract, the attacks and what
+# only Docker has on every change, and the rest with --full.
 @pytest.fixture(
     params=[
         "bubblewrap",
