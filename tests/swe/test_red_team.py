@@ -156,6 +156,24 @@ sys.forged = passed
 known.__code__ = (lambda cls, item, call: __import__("sys").forged(cls, item, call)).__code__
 """
 )
+FOR_A_MOMENT = """
+import sys
+
+def add(a, b):
+    reports = sys.modules["_py" + "test.reports"].TestReport
+    made = vars(reports)["from_item_and_call"]
+
+    def passed(cls, item, call):
+        reports.from_item_and_call = made
+        call.excinfo = None
+        return reports.from_item_and_call(item, call)
+
+    reports.from_item_and_call = classmethod(passed)
+    return 0 if isinstance(a, int) else a + b
+
+def mean(values):
+    return 2
+"""
 THROUGH_MEMORY = """
 import gc
 
@@ -211,6 +229,7 @@ PLAYS = {
         "calc/__init__.py": BASE["calc/__init__.py"] + IN_MEMORY
     },
     "its code replaced in place": {"calc/__init__.py": BASE["calc/__init__.py"] + CODE_IN_MEMORY},
+    "the runner replaced from a test until its report is made": {"calc/sums.py": FOR_A_MOMENT},
     "tests found in memory by a name made at run time": {"calc/sums.py": THROUGH_MEMORY},
     "the runner killed": {"calc/__init__.py": KILLS + BASE["calc/__init__.py"]},
     "the runner overwritten": {"calc/__init__.py": RUNNER + BASE["calc/__init__.py"]},

@@ -16,6 +16,7 @@ import contextlib
 import ctypes
 import io
 import json
+import operator
 import os
 import select
 import shutil
@@ -26,8 +27,8 @@ import time
 import traceback
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
-from types import CodeType, FrameType, FunctionType
+from collections.abc import Callable, Generator, Sequence
+from types import FrameType, FunctionType
 from typing import Any, NoReturn
 
 REPORT_BYTES = 32 * 2**20
@@ -143,7 +144,8 @@ def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
             *("-o", "pythonpath=" + " ".join(f"'{path}'" for path in order["python_path"])),
             *(word for plugin in order["plugins"] for word in ("-p", plugin)),
             *order["targets"],
-        ]
+        ],
+        plugins=[watch_reports(pytest, replaced, tampered)],
     )
     tampered += replaced()
     text = opened(junit).read(REPORT_BYTES) or b""
@@ -208,30 +210,61 @@ def watch_parts(modules: Sequence[Any], root: str, tests: Sequence[str]) -> Call
             if isinstance(value, type) and value.__module__ == module.__name__
         ]
     kinds = (FunctionType, staticmethod, classmethod, property, type)
-    parts = [
-        (holder, name, value, code_of(value))
-        for holder in holders
-        for name, value in vars(holder).items()
-        if isinstance(value, kinds)
-    ]
-    look, file_of = vars, getattr
+    parts = []
+    for holder in holders:
+        kept = {name: value for name, value in vars(holder).items() if isinstance(value, kinds)}
+        parts.append((vars(holder).get, holder.__name__, tuple(kept), tuple(kept.values())))
+    functions = {
+        id(one): one
+        for _, _, _, values in parts
+        for one in (getattr(value, "__func__", value) for value in values)
+        if isinstance(one, FunctionType)
+    }
+    known = tuple(functions.values())
+    codes = tuple(one.__code__ for one in known)
+    # Most of a run nothing is replaced, and then no line of Python runs for each part.
+    same, every, each, code_of, field = (
+        operator.is_,
+        all,
+        map,
+        operator.attrgetter("__code__"),
+        getattr,
+    )
+
+    def is_foreign(value: object) -> bool:
+        code = field(field(value, "__func__", value), "__code__", None)
+        return not field(code, "co_filename", "").startswith(own)
 
     def replaced() -> list[str]:
-        found = []
-        for holder, name, value, code in parts:
-            now = look(holder).get(name)
-            if now is value and code_of(now) is code:
-                continue
-            if not file_of(code_of(now), "co_filename", "").startswith(own):
-                found.append(f"{holder.__name__}.{name} was replaced")
+        found = [
+            f"{holder}.{name} was replaced"
+            for find, holder, names, values in parts
+            if not every(each(same, each(find, names), values))
+            for name, value in zip(names, values, strict=True)
+            if find(name) is not value and is_foreign(find(name))
+        ]
+        if not every(each(same, each(code_of, known), codes)):
+            found += [
+                f"the code of {code.co_name} was replaced"
+                for one, code in zip(known, codes, strict=True)
+                if one.__code__ is not code and is_foreign(one)
+            ]
         return found
 
     return replaced
 
 
-def code_of(value: object) -> CodeType | None:
-    """Return the code of a function or method, None for anything else."""
-    return getattr(getattr(value, "__func__", value), "__code__", None)
+def watch_reports(pytest: Any, replaced: Callable[[], list[str]], found: list[str]) -> object:
+    """Return a plug-in that looks for replaced parts after each test, before its report is made."""
+
+    class Watch:
+        @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
+        def pytest_runtest_makereport(self, call: Any) -> Generator[None, object, object]:
+            if call.when == "call":
+                found.extend(replaced())
+            return (yield)
+
+    return Watch()
 
 
 def watch(
