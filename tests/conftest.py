@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -13,7 +14,7 @@ from warm_command import WarmCommand
 from agentgym.sandbox.docker import DockerProvider
 
 # How long an example takes says how busy the machine is; the timeout of a test bounds what hangs.
-settings.register_profile("agentgym", deadline=None, max_examples=50)
+settings.register_profile("agentgym", deadline=None, max_examples=30)
 settings.register_profile("full", deadline=None, max_examples=300)
 
 
@@ -52,14 +53,27 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave the tests marked `full` to `make test-full`; pytest counts them as deselected."""
+    """Leave tests marked `full` or `sampled` to `make test-full`; pytest deselects them."""
     if not config.getoption("--full"):
-        left = [item for item in items if item.get_closest_marker("full")]
+        left = [*not_sampled(items), *(item for item in items if item.get_closest_marker("full"))]
         if left:
             config.hook.pytest_deselected(items=left)
-            items[:] = [item for item in items if not item.get_closest_marker("full")]
+            gone = set(left)
+            items[:] = [item for item in items if item not in gone]
     if workers := getattr(config, "workerinput", {}).get("workercount"):
         items[:] = slow_first(items, workers)
+
+
+def not_sampled(items):
+    """Return the tests that the marker `sampled(n)` leaves out: all but one of n parameters."""
+    seen, left = Counter(), []
+    for item in items:
+        if mark := item.get_closest_marker("sampled"):
+            number = seen[item.module, item.originalname]
+            seen[item.module, item.originalname] += 1
+            if number % mark.args[0]:
+                left.append(item)
+    return left
 
 
 def slow_first(items, workers):

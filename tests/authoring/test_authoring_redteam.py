@@ -50,6 +50,7 @@ async def test_what_a_cheater_knows(write, stage):
     assert knowing and all("/root/total.txt" in text for text in knowing)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TRACES)
 async def test_a_task_that_falls_for_it_is_unsound(name, write, stage):
     folder = write(

@@ -67,6 +67,7 @@ async def test_a_mutant_that_looks_first_must_not_pass(write, stage):
     assert "mutant right" in "\n".join(report.unsound[0].details)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "broken", SERVICES, ids=[f"{b.lacks}-{b.told.split(':')[0][:30]}" for b in SERVICES]
 )
@@ -77,6 +78,7 @@ async def test_it_is_told_what_a_task_of_services_lacks(broken, write_services, 
     assert broken.told in "\n".join(report.unsound[0].details)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "broken", UNSOUND, ids=[f"{b.lacks}-{b.told.split(':')[0][:30]}" for b in UNSOUND]
 )

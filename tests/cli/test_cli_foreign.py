@@ -81,6 +81,7 @@ def test_a_check_says_which_foreign_task_is_unsound(cli: Cli, tmp_path):
     assert {"noop", "refusal", "random", "redteam"} <= wrong
 
 
+@pytest.mark.full
 def test_tests_that_wait_at_a_pipe_do_not_keep_a_check_waiting(tmp_path, monkeypatch):
     monkeypatch.setattr(cheating, "_TESTS_S", 1.0)
     teams = []

@@ -125,6 +125,7 @@ def test_a_mistyped_bench_is_answered_with_those_there_are(cli: Cli) -> None:
     assert done.stderr == f"error: no bench named 'foo'; there is: {names}\n"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "plain",
     [
@@ -142,6 +143,7 @@ def test_a_terminal_without_unicode_gets_something_for_each_sign(
     assert done.stdout.isascii()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -82,6 +82,7 @@ def read(folder):
         store.close()
 
 
+@pytest.mark.full
 def test_killed_and_resumed_it_ends_as_if_nothing_had_been(start, tmp_path):
     process = start("whole")
     _, words = process.communicate(timeout=100)

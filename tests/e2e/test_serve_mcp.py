@@ -136,6 +136,7 @@ def vanish_in_a_call(client, url):
         post("tools/call", call, timeout=0.3)
 
 
+@pytest.mark.full
 def test_our_own_environment_around_our_own_server(folder, tmp_path):
     out = tmp_path / "run"
     parameters = served(folder, out, "--tell", "score")

@@ -130,6 +130,7 @@ async def test_a_package_of_the_image_is_there_for_who_asks_late(play, tmp_path,
     assert (await play(folder)).score == score
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("said", ["exit 0", "echo much > /logs/verifier/reward.txt"])
 async def test_without_a_reward_there_is_no_score(play, tmp_path, said):
     folder = harbor(tmp_path / "hello", **{"tests/test.sh": reward(f"echo so it ends; {said}")})
@@ -149,6 +150,7 @@ async def test_what_breaks_the_tests_and_not_those_of_an_untouched_sandbox_is_a_
     assert (await play(folder, [])).score == 0.5
 
 
+@pytest.mark.full
 async def test_failing_where_only_passing_leaves_a_reward_is_a_fail(play, tmp_path):
     said = "set -e; grep -q hello /app/hello.txt; echo 1 > /logs/verifier/reward.txt"
     folder = harbor(tmp_path / "hello", **{"tests/test.sh": reward(said)})
@@ -157,6 +159,7 @@ async def test_failing_where_only_passing_leaves_a_reward_is_a_fail(play, tmp_pa
     assert (await play(folder, None)).score == 1.0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("solution", ["", "exit 7\n"], ids=["without", "that fails here"])
 async def test_failing_is_a_fail_also_where_no_solution_shows_that_the_tests_work(
     play, tmp_path, solution

@@ -102,15 +102,16 @@ ATTACKS = {
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-async def test_the_gold_patch_solves_and_attacks_do_not(play, tmp_path):
+async def test_the_gold_patch_solves_and_attacks_do_not(play, tmp_path, full):
     folder = imported(tmp_path, make_instance(tmp_path / "clones"))
     solved = await play(folder, None)
     assert (solved.status, solved.outcome, solved.score) == ("scored", True, 1.0)
     fixed = await play(folder, [bash("sed -i 's/ + 1//' tally.py; rm -r .git"), SUBMIT])
     assert fixed.outcome
-    seen = {name: await play(folder, [bash(script), SUBMIT]) for name, script in ATTACKS.items()}
+    attacks = ATTACKS if full else dict(list(ATTACKS.items())[:4])
+    seen = {name: await play(folder, [bash(script), SUBMIT]) for name, script in attacks.items()}
     assert {name: (verdict.status, verdict.score) for name, verdict in seen.items()} == (
-        dict.fromkeys(ATTACKS, ("scored", 0.0))
+        dict.fromkeys(attacks, ("scored", 0.0))
     )
     assert "1 of 1 still pass" in seen["nothing"].checkpoints[0].message
 
@@ -220,6 +221,7 @@ class TestContract(TaskFormatContract):
         made = write_task(root / "suite", instance, clone, spec, until)
         shutil.copytree(made, folder, dirs_exist_ok=True)
 
+    @pytest.mark.full
     @pytest.mark.slow
     @pytest.mark.timeout(900)
     def test_the_solution_solves_the_task_and_inaction_does_not(self, kept_images):

@@ -38,7 +38,14 @@ def docker_root(tmp_path):
         daemon.close()
 
 
-@pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
+# Containers take most of the time of these tests. Docker runs the contract, the attacks and what
+# only Docker has on every change, and the rest with --full.
+@pytest.fixture(
+    params=[
+        "bubblewrap",
+        pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.full]),
+    ]
+)
 async def provider(request, tmp_path):
     if request.param == "docker":
         request.getfixturevalue("docker_root")

@@ -12,7 +12,7 @@ from agentgym.sandbox.docker import DockerProvider
 from agentgym.task.load import find_task
 
 TASKS = (
-    "terminal/corrupted-tar-v1",
+    pytest.param("terminal/corrupted-tar-v1", marks=pytest.mark.full),
     "terminal/csv-to-sqlite-v1",
     # It judges a whole history in clean rooms, a container each.
     pytest.param("terminal/secrets-scrub-v1", marks=pytest.mark.full),

@@ -43,6 +43,7 @@ def run(folder, *command):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=250)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_its_example_passes_the_contract(installed):
     done = run(installed, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")

@@ -110,6 +110,7 @@ async def test_a_database_is_a_new_one_in_every_episode(programs, opened):
     assert "no such table" in failed.text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_contract(programs, check):
     await check(McpKind(SurfaceConfig(options={"command": shelf_of(programs)})), SITE)

@@ -22,7 +22,7 @@ from agentgym.task.reference_actions import read_reference
 from agentgym.verify.rubric import load_rubric
 
 SEEDS = 2
-EXAMINED = 3
+EXAMINED = 1
 _FREE = ("schema", "noop", "template", "gold")
 _BUNDLED = Path(agentgym.__file__).resolve().parents[1] / "tasks"
 
@@ -67,7 +67,7 @@ def brief_probes(folder: Path, only: Collection[str] = ()) -> list[Probe]:
 
     The solution must still score 1, doing nothing 0, and one mutant must not pass; properties
     that need no further episode are examined too. Each other property costs several episodes, so
-    it is examined for a few tasks of a suite. Together the tasks still try every property on a
+    it is examined for one task of a suite. Together the tasks still try every property on a
     change of the engine. `tests/verify/test_message_rates.py` judges the known texts of every task.
     """
     brief = {"oracle": _solves, "mutants": _a_mutant, "offline": _contacted_nobody}

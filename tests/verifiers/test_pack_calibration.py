@@ -28,6 +28,7 @@ def test_every_check_has_cases_on_both_sides(folder: Path) -> None:
         assert sides[check, "pass"] and sides[check, "fail"], check
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
 async def test_a_pack_is_as_right_as_the_reference_says(folder: Path, tmp_path: Path) -> None:
     provider = BubblewrapProvider(tmp_path / "store")
