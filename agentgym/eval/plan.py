@@ -21,7 +21,7 @@ from agentgym.env.recording import end_abandoned
 from agentgym.env.resolved_task import needs_sandbox
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.eval.judges import judge_problems, judged_tasks
-from agentgym.eval.requirements import missing_commands
+from agentgym.eval.requirements import fails_alone, missing_commands
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.eval.trust import unnamed
 from agentgym.eval.users import user_problems
@@ -145,7 +145,7 @@ def check(settings: Settings, create: Callable[[str], Agent] = registry.create) 
             tasks.append(_sound_task(task_id, provider, settings.surfaces))
         except AgentGymError as error:
             # Part of a foreign suite may be unable to run here; its episodes report the reason.
-            if catalogue.path_of(task_id) is None or len(settings.tasks) == 1:
+            if len(settings.tasks) == 1 or not fails_alone(task_id):
                 problems.append(str(error))
     if provider is not None and (not tasks or any(map(needs_sandbox, tasks))):
         lacking = provider.problems()
@@ -176,10 +176,11 @@ def _has_user(task_ids: Sequence[str]) -> bool:
 
 def _is_judged(task_ids: Sequence[str]) -> bool:
     """Return whether a task asks a judge; `check` reports a broken task."""
-    try:
-        return bool(judged_tasks(map(find_task, task_ids)))
-    except AgentGymError:
-        return False
+    for task_id in task_ids:
+        with suppress(AgentGymError):
+            if judged_tasks([find_task(task_id)]):
+                return True
+    return False
 
 
 def _bad_seed(settings: Settings) -> Iterator[str]:

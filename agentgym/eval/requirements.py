@@ -83,11 +83,25 @@ def used_fallbacks(task_ids: Iterable[str]) -> dict[str, dict[str, str]]:
     return found
 
 
+def fails_alone(task_id: str) -> bool:
+    """Return whether the other tasks of a run are played if this one is broken.
+
+    It is so for tasks of an imported suite and for folders that the user names. A broken task of
+    agentgym's own format in a catalogue is to be mended first.
+    """
+    if catalogue.path_of(task_id) is not None:
+        return True
+    try:
+        return task_formats.find_format(catalogue.find("tasks", task_id)) is not None
+    except AgentGymError:
+        return False
+
+
 def build_images(task_ids: Iterable[str], tell: Tell) -> dict[str, str]:
     """Build the images that these tasks need and this machine lacks.
 
     Returns:
-        Reason why a task in a foreign format cannot run, by task; the others still run.
+        Reason why a task that `fails_alone` cannot run, by task; the others still run.
 
     Raises:
         AgentGymError: A recipe of agentgym cannot be built or read.
@@ -97,8 +111,9 @@ def build_images(task_ids: Iterable[str], tell: Tell) -> dict[str, str]:
         try:
             tasks.append(find_task(task_id))
         except AgentGymError as error:
-            if catalogue.path_of(task_id) is None:
+            if not fails_alone(task_id):
                 raise
+            tell(f"{task_id} cannot run: {error}")
             failed[task_id] = str(error)
     return failed | build_images_of(tasks, tell)
 

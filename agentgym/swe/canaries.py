@@ -1,8 +1,8 @@
 """Canaries: tests of the grader's own whose outcomes are known before the run.
 
 Most of them must fail. A run in which one of them has another outcome was tampered with, or is no
-run of the tests at all. They stand in two modules, before and after the hidden tests, and their
-names are made of names of hidden tests and change with every run.
+run of the tests at all. They stand in two modules, before and after the hidden tests. Their names
+are made of words of hidden tests' names, change with every run, and have no mark of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from agentgym.swe.outcomes import Outcome
 
-_SUFFIXES = ("again", "anew", "at_once", "by_default", "empty", "first", "last", "late", "twice")
+_WORDS = ("add", "default", "empty", "error", "first", "keeps", "last", "none", "two", "values")
 _ALWAYS: Sequence[tuple[str, Outcome]] = (
     ("    assert {n} == {n}\n", Outcome.PASS),
     ("    assert {n} == {m}\n", Outcome.FAIL),
@@ -68,33 +68,45 @@ def make_canaries(folder: str, tests: Collection[str], taken: Collection[str]) -
         taken: Paths that the modules must not have.
     """
     draw = random.Random(secrets.randbits(64))
-    words = [found[1] for test in tests if (found := re.search(r"::test_(\w{1,60})", test))]
+    names = " ".join(found[1] for test in tests if (found := re.search(r"::test_(\w+)", test)))
+    words = sorted({*re.findall(r"[a-z]{2,20}", names), *_WORDS})
     modules: dict[str, bytes] = {}
     outcomes: dict[str, Outcome] = {}
     while len(modules) < 2:
-        name = f"test_{draw.choice(words or ['values'])}_{draw.choice(_SUFFIXES)}"
-        path = posixpath.join(folder, f"{name}_{draw.randrange(1000)}.py")
+        path = posixpath.join(folder, f"{_name(draw, words)}.py")
         if path in taken or path in modules:
             continue
-        modules[path], expected = _module(draw, words or ["values"])
+        modules[path], expected = _module(draw, words)
         outcomes |= {f"{path}::{inner}": outcome for inner, outcome in expected.items()}
     return Canaries(modules, outcomes)
+
+
+def _name(draw: random.Random, words: Sequence[str]) -> str:
+    return "_".join(("test", *draw.sample(words, draw.randrange(2, 5))))
 
 
 def _module(draw: random.Random, words: Sequence[str]) -> tuple[bytes, dict[str, Outcome]]:
     text, expected = "import unittest\n\nimport pytest\n", {}
     bodies = [*_ALWAYS, *draw.sample(_DRAWN, 2)]
-    for index, (body, outcome) in enumerate(draw.sample(bodies, len(bodies))):
-        name = f"test_{draw.choice(words)}_{draw.choice(_SUFFIXES)}_{index}"
+    names = _distinct(draw, words, len(bodies))
+    for name, (body, outcome) in zip(names, draw.sample(bodies, len(bodies)), strict=True):
         text += f"\n\ndef {name}():\n{_filled(draw, body)}"
         expected[name] = outcome
-    owner = f"Test{draw.choice(words).title().replace('_', '')}"
+    owner = f"Test{''.join(word.title() for word in draw.sample(words, 2))}"
     text += f"\n\nclass {owner}(unittest.TestCase):\n"
-    for index, (body, outcome) in enumerate(draw.sample(_CASES, 2)):
-        name = f"test_{draw.choice(words)}_{draw.choice(_SUFFIXES)}_{index}"
+    for name, (body, outcome) in zip(
+        _distinct(draw, words, 2), draw.sample(_CASES, 2), strict=True
+    ):
         text += f"    def {name}(self):\n{_filled(draw, body)}\n"
         expected[f"{owner}::{name}"] = outcome
     return text.encode(), expected
+
+
+def _distinct(draw: random.Random, words: Sequence[str], count: int) -> list[str]:
+    names: dict[str, None] = {}
+    while len(names) < count:
+        names[_name(draw, words)] = None
+    return list(names)
 
 
 def _filled(draw: random.Random, body: str) -> str:

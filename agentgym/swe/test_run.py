@@ -207,8 +207,8 @@ def _read(seen: Mapping[str, Any], canaries: Canaries) -> TestRun:
     wrong = canaries.wrong(outcomes)
     if not problem and seen["exit_code"] != _TESTS_FAILED:
         problem = f"pytest ended with {seen['exit_code']}; expected 1, for tests that must fail"
-    if not problem and seen["read_by"] != "[]":
-        problem = f"the code under test reads the tests: {seen['read_by']:.200}"
+    if not problem and seen["tampered"] != "[]":
+        problem = f"the code under test meddles with the tests: {seen['tampered']:.200}"
     if not problem and wrong:
         problem = f"{len(wrong)} tests of the grader have outcomes that an honest run cannot have"
     own = tuple(canaries.modules)

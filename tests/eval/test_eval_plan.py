@@ -15,6 +15,7 @@ from agentgym.authoring.scaffold import new_task
 from agentgym.errors import ConfigError, RecordError
 from agentgym.eval import plan
 from agentgym.eval.plan import holds_run, resume_run, start_run
+from agentgym.eval.requirements import build_images
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.record.store import RunStore
 from agentgym.records import Grading, Problem
@@ -194,3 +195,26 @@ def test_a_task_without_a_sandbox_asks_for_no_provider(
     store = start_run(out, {"patterns": ("zoo/desk-v1",), "agents": ("oracle",)})
     store.close()
     assert holds_run(out)
+
+
+def test_a_broken_instance_of_an_imported_suite_leaves_the_rest_of_the_run_alone(
+    tmp_path: Path, desk: str
+) -> None:
+    folder = tmp_path / "catalogue/tasks/wild/broken"
+    folder.mkdir(parents=True)
+    schema = 'schema_version = "agentgym.swebench/1"\n'
+    (folder / "task.toml").write_text(f'{schema}id = "wild/broken-v1"\n')
+    (folder / "instance.json").write_text("{broken")
+    asked = {"patterns": ("wild", desk), "agents": ("noop",)}
+    with closing(start_run(tmp_path / "run", asked)) as store:
+        assert len(store.episodes()) == 2
+    told: list[str] = []
+    failed = build_images(["wild/broken-v1", desk], told.append)
+    assert list(failed) == ["wild/broken-v1"] and "Invalid JSON" in failed["wild/broken-v1"]
+    assert told[0].startswith("wild/broken-v1 cannot run: ")
+    with pytest.raises(ConfigError, match="Invalid JSON"):
+        start_run(tmp_path / "alone", {**asked, "patterns": ("wild",)})
+    # A task of agentgym's own format is to be mended first.
+    (folder / "task.toml").write_text('schema_version = "agentgym.task/1"\n')
+    with pytest.raises(ConfigError, match=r"task\.toml"):
+        start_run(tmp_path / "own", asked)

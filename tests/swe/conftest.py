@@ -92,7 +92,7 @@ class Clinic:
             **{
                 "config_name": "pyproject.toml",
                 "config": BASE["pyproject.toml"],
-                "timeout_s": 20.0,
+                "timeout_s": 10.0,
                 **options,
             },
         )

@@ -16,6 +16,7 @@ import contextlib
 import ctypes
 import io
 import json
+import operator
 import os
 import select
 import shutil
@@ -26,8 +27,8 @@ import time
 import traceback
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
-from types import FrameType
+from collections.abc import Callable, Generator, Sequence
+from types import FrameType, FunctionType
 from typing import Any, NoReturn
 
 REPORT_BYTES = 32 * 2**20
@@ -121,17 +122,20 @@ def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
     junit, config = f"{folder}/report.xml", f"{folder}/{order['config_name']}"
     with open(config, "w") as file:
         file.write(order["config"])
+    import unittest.case
+
     import pytest
     from _pytest import junitxml, runner
 
     # Tested code may replace what writes and reads the report.
     vars(junitxml)["open"] = open
     opened, dumps, write, leave = io.FileIO, json.dumps, os.write, os._exit
-    read_by = watch_reads(order["root"], order["targets"], order["tests"])
+    tampered = watch_code(order["root"], order["targets"], order["tests"])
     # Tested code need not learn from its environment that tests run.
     vars(runner)["_update_current_test_var"] = lambda item, when: None
     sys.argv = ["python3"]
     root = order["root"]
+    replaced = watch_parts((pytest, unittest.case), root, order["tests"])
     code = pytest.main(
         [
             *("-q", "--color=no", "--tb=line", "--runxfail", "--continue-on-collection-errors"),
@@ -140,10 +144,12 @@ def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
             *("-o", "pythonpath=" + " ".join(f"'{path}'" for path in order["python_path"])),
             *(word for plugin in order["plugins"] for word in ("-p", plugin)),
             *order["targets"],
-        ]
+        ],
+        plugins=[watch_reports(pytest, replaced, tampered)],
     )
+    tampered += replaced()
     text = opened(junit).read(REPORT_BYTES) or b""
-    left = secret + dumps(read_by[:1]).encode() + b"\n" + text + secret
+    left = secret + dumps(tampered[:1]).encode() + b"\n" + text + secret
     while left:
         left = left[write(report, left) :]
     # Without the handlers that tested code may have registered.
@@ -151,18 +157,25 @@ def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
     raise AssertionError("it has left")
 
 
-def watch_reads(root: str, targets: Sequence[str], tests: Sequence[str]) -> list[str]:
-    """Note which files of the tested code read a test module; tests and pytest may."""
+def watch_code(root: str, targets: Sequence[str], tests: Sequence[str]) -> list[str]:
+    """Note which files of the tested code read a test module, or all objects in memory.
+
+    Tests and pytest may.
+    """
     hidden = {os.path.join(root, path) for path in targets}
     own = tuple(os.path.join(root, path) for path in tests)
     # A traceback or a warning quotes the lines of its frames.
     quoting = (traceback.__file__, warnings.__file__)
+    searches = ("gc.get_objects", "gc.get_referrers", "gc.get_referents")
     found: list[str] = []
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "open" or not isinstance(arguments[0], str | bytes):
-            return
-        if os.path.abspath(os.fsdecode(arguments[0])) not in hidden:
+        if event == "open":
+            if not isinstance(arguments[0], str | bytes):
+                return
+            if os.path.abspath(os.fsdecode(arguments[0])) not in hidden:
+                return
+        elif event not in searches:
             return
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
@@ -170,12 +183,88 @@ def watch_reads(root: str, targets: Sequence[str], tests: Sequence[str]) -> list
             if "_pytest" in name or name in quoting or name.startswith(own):
                 return
             if name.startswith(root + "/"):
-                found.append(name)
+                found.append(f"{name}: {'it reads a test' if event == 'open' else event}")
                 return
             frame = frame.f_back
 
     sys.addaudithook(note)
     return found
+
+
+def watch_parts(modules: Sequence[Any], root: str, tests: Sequence[str]) -> Callable[[], list[str]]:
+    """Return a function that names the parts of the test runner that were replaced since.
+
+    Parts are functions and classes of pytest, its plug-in system and unittest. Tests and plug-ins
+    of the environment, which lie beside pytest, may replace a function by one of their own.
+    """
+    places = [os.path.dirname(os.path.dirname(module.__file__)) for module in modules]
+    own = tuple(f"{place}/" for place in [*places, *(os.path.join(root, path) for path in tests)])
+    names = {module.__name__.partition(".")[0] for module in modules} | {"_pytest", "pluggy"}
+    holders: list[Any] = [
+        module for name, module in list(sys.modules.items()) if name.partition(".")[0] in names
+    ]
+    for module in tuple(holders):
+        holders += [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type) and value.__module__ == module.__name__
+        ]
+    kinds = (FunctionType, staticmethod, classmethod, property, type)
+    parts = []
+    for holder in holders:
+        kept = {name: value for name, value in vars(holder).items() if isinstance(value, kinds)}
+        parts.append((vars(holder).get, holder.__name__, tuple(kept), tuple(kept.values())))
+    functions = {
+        id(one): one
+        for _, _, _, values in parts
+        for one in (getattr(value, "__func__", value) for value in values)
+        if isinstance(one, FunctionType)
+    }
+    known = tuple(functions.values())
+    codes = tuple(one.__code__ for one in known)
+    # Most of a run nothing is replaced, and then no line of Python runs for each part.
+    same, every, each, code_of, field = (
+        operator.is_,
+        all,
+        map,
+        operator.attrgetter("__code__"),
+        getattr,
+    )
+
+    def is_foreign(value: object) -> bool:
+        code = field(field(value, "__func__", value), "__code__", None)
+        return not field(code, "co_filename", "").startswith(own)
+
+    def replaced() -> list[str]:
+        found = [
+            f"{holder}.{name} was replaced"
+            for find, holder, names, values in parts
+            if not every(each(same, each(find, names), values))
+            for name, value in zip(names, values, strict=True)
+            if find(name) is not value and is_foreign(find(name))
+        ]
+        if not every(each(same, each(code_of, known), codes)):
+            found += [
+                f"the code of {code.co_name} was replaced"
+                for one, code in zip(known, codes, strict=True)
+                if one.__code__ is not code and is_foreign(one)
+            ]
+        return found
+
+    return replaced
+
+
+def watch_reports(pytest: Any, replaced: Callable[[], list[str]], found: list[str]) -> object:
+    """Return a plug-in that looks for replaced parts after each test, before its report is made."""
+
+    class Watch:
+        @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
+        def pytest_runtest_makereport(self, call: Any) -> Generator[None, object, object]:
+            if call.when == "call":
+                found.extend(replaced())
+            return (yield)
+
+    return Watch()
 
 
 def watch(
@@ -212,11 +301,11 @@ def watch(
     os.close(process)
     text = bytes(kept[report])
     valid = text.startswith(secret) and text.endswith(secret) and len(text) >= 64
-    read_by, _, report_text = text[32:-32].partition(b"\n") if valid else (b"[]", b"", b"")
+    tampered, _, report_text = text[32:-32].partition(b"\n") if valid else (b"[]", b"", b"")
     return {
         "exit_code": status,
         "timed_out": status is None,
-        "read_by": read_by.decode("utf-8", "replace"),
+        "tampered": tampered.decode("utf-8", "replace"),
         "report": report_text,
         "log": bytes(kept[log]),
         "omitted_bytes": omitted,
