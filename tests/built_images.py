@@ -1,4 +1,4 @@
-"""Images of recipes for tests, from the user's cache: building them takes minutes."""
+"""Images of recipes for tests: what is built once takes minutes, so nothing is built twice."""
 
 import os
 import shutil
@@ -13,8 +13,31 @@ from agentgym.sandbox.recipe import load_plan
 USERS = catalogue.cache_dir() / "images"
 
 
+def keep_builds(monkeypatch):
+    """Build in a cache that is kept between sessions; skip the test if nothing can be built.
+
+    `$AGENTGYM_TEST_CACHE` names it. The steps that the user's cache has need not run again: setting
+    up the tests has built one recipe there. Returns the path of the cache.
+    """
+    if os.geteuid() != 0:
+        pytest.skip("debootstrap needs root")
+    if shutil.which("debootstrap", path=f"{os.environ['PATH']}:/usr/sbin") is None:
+        pytest.skip("debootstrap is not installed (apt-get install debootstrap)")
+    kept = os.environ.get("AGENTGYM_TEST_CACHE", "/var/cache/agentgym-test")
+    monkeypatch.setenv("AGENTGYM_CACHE", kept)
+    own, users = ImageLayout(), ImageLayout(USERS)
+    steps = {path.stem for path in users.root.glob("steps/*.json")}
+    missing = [step for step in sorted(steps) if own.layers_of(step) is None]
+    found = [(step, done) for step in missing if (done := users.layers_of(step))]
+    if found:
+        with own.locked():
+            for step, (layers, config) in found:
+                own.finish_step(step, [adopt(own, layer) for layer in layers], config)
+    return kept
+
+
 def take_image(recipe):
-    """Let the session's cache have the image; skip the test if it was not built."""
+    """Let the session's cache have the user's image; skip the test if it was not built."""
     name, own, users = load_plan(recipe).name, ImageLayout(), ImageLayout(USERS)
     if own.find(name):
         return
@@ -22,10 +45,7 @@ def take_image(recipe):
     if image is None:
         pytest.skip(f"the image is not built; run: agentgym sandbox build {recipe}")
     with own.locked():
-        layers = [
-            Layer(one.diff_id, own.blob(adopt(own, one)), one.compressed) for one in image.layers
-        ]
-        own.write_image(name, layers, image.config)
+        own.write_image(name, [adopt(own, layer) for layer in image.layers], image.config)
 
 
 def adopt(own, layer):
@@ -36,4 +56,4 @@ def adopt(own, layer):
         shutil.copyfile(layer.path, staged)
     digest = own.adopt(staged)
     staged.unlink()
-    return digest
+    return Layer(layer.diff_id, own.blob(digest), layer.compressed)

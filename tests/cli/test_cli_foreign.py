@@ -2,11 +2,10 @@
 
 import asyncio
 import json
-import os
-import shutil
 import time
 
 import pytest
+from built_images import keep_builds
 from demo_suite import Cli
 from foreign_folder import MANIFEST, harbor, reward
 
@@ -27,12 +26,7 @@ EXACT = CHECK.replace("grep -q hello /app/hello.txt", 'test "$(cat /app/hello.tx
 
 @pytest.fixture(autouse=True)
 def kept_images(monkeypatch):
-    if os.geteuid() != 0:
-        pytest.skip("debootstrap needs root")
-    if shutil.which("debootstrap", path=f"{os.environ['PATH']}:/usr/sbin") is None:
-        pytest.skip("debootstrap is not installed (apt-get install debootstrap)")
-    kept = os.environ.get("AGENTGYM_TEST_CACHE", "/var/cache/agentgym-test")
-    monkeypatch.setenv("AGENTGYM_CACHE", kept)
+    keep_builds(monkeypatch)
 
 
 def test_a_suite_runs_as_far_as_it_can(cli: Cli, tmp_path):

@@ -1,9 +1,9 @@
 """Foreign tasks run for real: their images are built, their tests run in the live sandbox."""
 
-import os
 import shutil
 
 import pytest
+from built_images import keep_builds
 from foreign_folder import DOCKERFILE, MANIFEST, classic, harbor, reward
 
 import agentgym
@@ -23,12 +23,7 @@ PASS = reward("echo 1 > /logs/verifier/reward.txt")
 @pytest.fixture(autouse=True)
 def kept_images(monkeypatch):
     """Build in a cache that is kept between sessions: the first time takes minutes."""
-    if os.geteuid() != 0:
-        pytest.skip("debootstrap needs root")
-    if shutil.which("debootstrap", path=f"{os.environ['PATH']}:/usr/sbin") is None:
-        pytest.skip("debootstrap is not installed (apt-get install debootstrap)")
-    kept = os.environ.get("AGENTGYM_TEST_CACHE", "/var/cache/agentgym-test")
-    monkeypatch.setenv("AGENTGYM_CACHE", kept)
+    keep_builds(monkeypatch)
 
 
 @pytest.fixture(params=["bubblewrap"])

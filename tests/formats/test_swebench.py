@@ -1,11 +1,11 @@
 """Instances of SWE-bench as tasks that run: imported, built, solved, and attacked."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 
 import pytest
+from built_images import keep_builds
 from swe_repository import diff_of, make_instance, make_repository, write_instances
 from typer.testing import CliRunner
 
@@ -31,12 +31,7 @@ from agentgym.testing.task_format import TaskFormatContract
 @pytest.fixture
 def kept_images(monkeypatch, tmp_path):
     """Build in a cache that is kept between sessions, and import into a catalogue of this test."""
-    if os.geteuid() != 0:
-        pytest.skip("debootstrap needs root")
-    if shutil.which("debootstrap", path=f"{os.environ['PATH']}:/usr/sbin") is None:
-        pytest.skip("debootstrap is not installed (apt-get install debootstrap)")
-    kept = os.environ.get("AGENTGYM_TEST_CACHE", "/var/cache/agentgym-test")
-    monkeypatch.setenv("AGENTGYM_CACHE", kept)
+    keep_builds(monkeypatch)
     monkeypatch.setattr(catalogue, "imported_dir", lambda: tmp_path / "imported")
 
 

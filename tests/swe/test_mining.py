@@ -1,12 +1,11 @@
 """The miner: history, splitting, texts without leaks, trials in clean rooms, and its journal."""
 
 import json
-import os
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from built_images import keep_builds
 from chat_server import ChatServer, says
 from swe_repository import FIX, TESTS, commit, git, make_repository
 from typer.testing import CliRunner
@@ -261,19 +260,12 @@ async def test_a_model_writes_the_issue_and_its_leaks_are_removed(
     )
 
 
-def kept_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    if os.geteuid() != 0 or shutil.which("debootstrap", path="/usr/sbin:/usr/bin") is None:
-        pytest.skip("images need root and debootstrap (apt-get install debootstrap)")
-    kept = os.environ.get("AGENTGYM_TEST_CACHE", "/var/cache/agentgym-test")
-    monkeypatch.setenv("AGENTGYM_CACHE", kept)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_a_history_is_mined_and_resumed(
     mined: tuple[Clone, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept_images(monkeypatch)
+    keep_builds(monkeypatch)
     clone, commits = mined
     provider = BubblewrapProvider()
     plan = MiningPlan(clone=clone, repo="ada/tally", out=tmp_path / "out", jobs=2, tests_s=60)

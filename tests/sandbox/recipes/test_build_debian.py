@@ -5,12 +5,11 @@ AGENTGYM_TEST_CACHE names where; its default is outside the clone.
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from built_images import keep_builds
 from tiny_images import content, files_of
 
 from agentgym.errors import AgentGymError
@@ -22,19 +21,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(scope="module")
-def kept() -> str:
-    return os.environ.get("AGENTGYM_TEST_CACHE", "/var/cache/agentgym-test")
+@pytest.fixture
+def kept(monkeypatch) -> str:
+    return keep_builds(monkeypatch)
 
 
 @pytest.fixture
-def shipped(kept, monkeypatch):
+def shipped(kept):
     """Builds a shipped recipe, or says why that cannot be."""
-    if os.geteuid() != 0:
-        pytest.skip("debootstrap needs root")
-    if shutil.which("debootstrap", path=f"{os.environ['PATH']}:/usr/sbin") is None:
-        pytest.skip("debootstrap is not installed (apt-get install debootstrap)")
-    monkeypatch.setenv("AGENTGYM_CACHE", kept)
 
     def run(name: str) -> Image:
         plan = load_plan(name)
