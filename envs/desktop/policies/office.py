@@ -13,6 +13,7 @@ from .moves import (
     element_comes,
     focused_title,
     switch_to,
+    titles,
     told,
     until,
     window_comes,
@@ -24,6 +25,7 @@ __all__ = [
     "element_comes",
     "focused_title",
     "switch_to",
+    "titles",
     "told",
     "until",
     "window_comes",
@@ -124,10 +126,45 @@ def look_of(view: View, node: dict[str, Any]) -> bytes:
 
 
 def find_text(view: View, text: str) -> Moves:
-    """Select the next place of a text in Writer, by the search bar."""
-    yield view.act("press", keys="Control+F")
+    """Select the next place of a text in Writer, by the search bar.
+
+    A busy application brings the bar late, and what it finds even later; the status bar tells
+    what is selected. The first key ends an earlier selection.
+    """
+    yield view.act("press", keys="Right Control+F")
+    yield from until(view, lambda: _in_search_bar(view), "the search bar")
     yield view.act("type", text=f"{text}\n")
+    found = f"{len(text):,}"
+    yield from until(view, lambda: _has_selected(view, found), f"the found text {text!r}")
     yield view.act("press", keys="Escape")
+    yield from until(view, lambda: not view.find_all("toolbar", "Find"), "the end of the bar")
+
+
+def tab_to(view: View, count: int, cell: str) -> Moves:
+    """Go so many cells on in a table of Writer, to a cell that the status bar then names.
+
+    A Tab at the end of the table adds a line. With a selection, it would select more cells; and
+    for a moment after the search bar, keys still go there.
+    """
+    yield view.act("press", keys="End")
+    yield from until(view, lambda: not _has_selected(view), "the end of the selection")
+    yield view.act("press", keys=" ".join(["Tab"] * count))
+    place = re.compile(rf"\w+:{cell}")
+
+    def is_there() -> bool:
+        return any(place.fullmatch(str(node.get("value"))) for node in view.find_all("label"))
+
+    yield from until(view, is_there, f"the cell {cell}")
+
+
+def _in_search_bar(view: View) -> bool:
+    in_field = view.find_all("textbox", focused=True)
+    return bool(in_field and view.find_all("toolbar", "Find"))
+
+
+def _has_selected(view: View, characters: str = "[0-9,]+") -> bool:
+    told = re.compile(f"Selected: .* {characters} characters?")
+    return any(told.fullmatch(str(node.get("value"))) for node in view.find_all("label"))
 
 
 def set_style(view: View, name: str) -> Moves:
