@@ -11,6 +11,8 @@ from agentgym.errors import ConfigError
 from agentgym.records import Json
 
 _LONGEST_NAME: Final = 200
+_LARGEST_METADATA: Final = 65_536
+"""Bytes of JSON: a label that finds an episode, and no place for its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def check_labels(group: Any, metadata: Any, told: Callable[[str], str] = str) ->
 
     Args:
         group: Name of a group, or None.
-        metadata: A JSON object, or None.
+        metadata: A JSON object of at most 64 KiB, or None.
         told: Returns how the caller writes ``group`` and ``metadata``, for messages.
 
     Raises:
@@ -61,10 +63,15 @@ def check_labels(group: Any, metadata: Any, told: Callable[[str], str] = str) ->
         raise ConfigError(f"{name}: expected a JSON object, got {metadata!r:.200}")
     try:
         text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
-        text.encode()
-        return Labels(group, json.loads(text))
+        size = len(text.encode())
+        found = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: it cannot be written as JSON: {error}") from error
+    if size > _LARGEST_METADATA:
+        raise ConfigError(
+            f"{name}: expected at most {_LARGEST_METADATA:,} bytes of JSON, got {size:,}"
+        )
+    return Labels(group, found)
 
 
 def check_name(what: str, name: object) -> None:

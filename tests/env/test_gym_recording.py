@@ -309,6 +309,7 @@ def test_group_and_metadata_are_in_the_record_and_the_results(make, folder):
         {"group": "g" * 201},
         {"group": "\ud800"},
         {"metadata": [1]},
+        {"metadata": {"a": "x" * 65_530}},
         {"metadata": {1: 2}},
         {"metadata": {"a": object()}},
         {"metadata": {"a": float("nan")}},
