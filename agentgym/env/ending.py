@@ -87,7 +87,7 @@ class EndedEpisode:
             provider=environment.provider,
             recipe=environment.recipe,
             judge=environment.judge,
-            memory=environment.room_cache,
+            room_cache=environment.room_cache,
             latched=self.latched,
             start=self.grading,
         )

@@ -95,7 +95,7 @@ async def grade(
     latched: Mapping[str, CheckResult] = MappingProxyType({}),
     deadline_s: float = DEADLINE_S,
     judge: Judge | None = None,
-    memory: RoomCache | None = None,
+    room_cache: RoomCache | None = None,
     start: GradingStart | None = None,
 ) -> Verdict:
     """Judge a finished episode.
@@ -116,7 +116,7 @@ async def grade(
             If it takes as long in the untouched world, they are in error instead. The
             time of a judge is added: at most its `grading_s` for each criterion.
         judge: Decides the criteria of checks that ask a judge; None: the one in AGENTGYM_JUDGE.
-        memory: Answers of clean rooms from earlier gradings of the task.
+        room_cache: Answers of clean rooms from earlier gradings of the task.
         start: The grading as it was started before its end was known; its runner is stopped. None:
             it starts now.
 
@@ -138,7 +138,7 @@ async def grade(
                 latched=latched,
                 deadline_s=deadline_s,
                 judge=judge,
-                memory=memory,
+                room_cache=room_cache,
             )
     if end.gave_up is not None and not instance.task.manifest.abstain:
         verdict = replace(verdict, outcome=False)
@@ -160,7 +160,7 @@ async def _graded(
     latched: Mapping[str, CheckResult],
     deadline_s: float,
     judge: Judge | None,
-    memory: RoomCache | None,
+    room_cache: RoomCache | None,
 ) -> Verdict:
     """Run the checks; see `grade`."""
     runner = start.runner
@@ -183,9 +183,9 @@ async def _graded(
     rooms = CleanRooms(
         *(provider, recipe, prepared.snapshot, after),
         commands_s=_COMMANDS_SHARE * deadline_s,
-        # With a memory, the number of rooms that will start is unknown.
-        expected=0 if memory is not None else _rooms_opened.get(version, 0),
-        memory=memory,
+        # With a cache, the number of rooms that will start is unknown.
+        expected=0 if room_cache is not None else _rooms_opened.get(version, 0),
+        cache=room_cache,
     )
     evidence = _evidence(instance, end, prepared, before, after, rooms)
     evidence.judge_with = judge

@@ -71,7 +71,7 @@ class CleanRooms:
             is left, it counts as timed out. A program that hangs is thus a failed check and does
             not exceed the grading deadline.
         expected: Expected number of rooms; they start in advance, two at a time.
-        memory: Answers of rooms in other gradings of the same task; this grading adds its own. The
+        cache: Answers of rooms in other gradings of the same task; this grading adds its own. The
             n-th room with some artifacts uses the answers of the n-th room with the same artifacts.
 
     Attributes:
@@ -89,7 +89,7 @@ class CleanRooms:
         *,
         commands_s: float,
         expected: int = 0,
-        memory: RoomCache | None = None,
+        cache: RoomCache | None = None,
     ) -> None:
         self._provider, self._pristine, self._after = provider, pristine, after
         self._recipe = dataclasses.replace(recipe, network="none", user="root")
@@ -102,7 +102,7 @@ class CleanRooms:
         self._expected = expected
         # Most checks of a task ask for the same files, one check after the other.
         self._packed: tuple[tuple[str, ...], bytes] | None = None
-        self._memory, self._recalls = memory or RoomCache(), memory is not None
+        self._cache, self._recalls = cache or RoomCache(), cache is not None
         self._asked: Counter[str] = Counter()
         self._closed = False
         self.opened = 0
@@ -145,9 +145,9 @@ class CleanRooms:
             return start()
         content = self._content(key, stream)
         if shared:
-            return CachedRoom(self._memory, content, start)
+            return CachedRoom(self._cache, content, start)
         self._asked[content] += 1
-        return CachedRoom(self._memory, f"{content} {self._asked[content]}", start)
+        return CachedRoom(self._cache, f"{content} {self._asked[content]}", start)
 
     def _content(self, artifacts: tuple[str, ...], stream: bytes) -> str:
         # Within one grading, all streams are packed from the same files, so equal keys mean equal

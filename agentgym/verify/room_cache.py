@@ -52,14 +52,14 @@ class CachedRoom:
     """An `agentgym.protocols.Room` that starts only for a question without a cached answer.
 
     Args:
-        memory: The cached answers.
+        cache: The cached answers.
         content: Identifies all initial files of the room.
         open_room: Starts the room; the operations that were answered from the cache run in it
             first.
     """
 
-    def __init__(self, memory: RoomCache, content: str, open_room: Callable[[], Room]) -> None:
-        self._memory, self._history, self._open = memory, content, open_room
+    def __init__(self, cache: RoomCache, content: str, open_room: Callable[[], Room]) -> None:
+        self._cache, self._history, self._open = cache, content, open_room
         self._room: Room | None = None
         self._skipped: list[Callable[[Room], object]] = []
 
@@ -102,13 +102,13 @@ class CachedRoom:
         holds: Callable[[Any], bool] = lambda seen: True,
     ) -> Any:
         self._history = _digest(f"{self._history} {what!r}".encode())
-        with self._memory.turn(self._history):
-            if self._room is None and (known := self._memory.recall(self._history)):
+        with self._cache.turn(self._history):
+            if self._room is None and (known := self._cache.recall(self._history)):
                 self._skipped.append(ask)
                 return known[0]
             seen = ask(self._started())
             if holds(seen):
-                self._memory.keep(self._history, seen)
+                self._cache.keep(self._history, seen)
             return seen
 
     def _started(self) -> Room:

@@ -43,7 +43,7 @@ class Grading:
             self.pristine,
             MemoryTree({"/srv/tool": left}),
             commands_s=20.0,
-            memory=memory,
+            cache=memory,
         )
 
         async def opened(look: Callable[[Room], T], shared: bool = False) -> T:
