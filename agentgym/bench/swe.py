@@ -24,6 +24,7 @@ from agentgym.records import Action, Snapshot, Verdict
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.recipe import load_recipe
 from agentgym.swe.native import Issue
+from agentgym.swe.patch_tests import has_hidden_tests
 from agentgym.swe.test_run import ENVIRONMENT
 from agentgym.task.load import load_task
 from agentgym.task.model import Task
@@ -66,10 +67,8 @@ async def measure_swe(quick: bool) -> Figures:
         Figure("instance_mb", "storage of one more instance", "MB", 5),
         Figure("mine.candidates_per_min", "candidates that the miner tries", "1/min", 10, True),
     )
-    names = catalogue.match_tasks(SUITE)[: 2 if quick else None]
     try:
-        for name in names:
-            task = load_task(catalogue.find("tasks", name))
+        for task in measured_tasks()[: 2 if quick else None]:
             await _measure_task(figures, task, provider, 2 if quick else _GRADINGS)
         await _measure_large(figures, provider, _LARGE_FILES // (10 if quick else 1))
         rate = await candidates_per_min(provider, quick)
@@ -78,6 +77,12 @@ async def measure_swe(quick: bool) -> Figures:
         await provider.close()
     figures.notes.append("Each task counts once, with the median of its resets and gradings.")
     return figures
+
+
+def measured_tasks() -> list[Task]:
+    """Return the tasks of the suite that hidden tests decide; on the others nothing is run."""
+    tasks = [load_task(catalogue.find("tasks", name)) for name in catalogue.match_tasks(SUITE)]
+    return [task for task in tasks if has_hidden_tests(task)]
 
 
 async def _measure_task(
