@@ -71,13 +71,14 @@ def weights(folder):
 def test_lost_workers_change_nothing_of_what_is_learnt_and_recorded(config, tmp_path):
     config = rollouts_of(config.model_copy(update={"iterations": 2}), record=True)
     here = asyncio.run(train_here(TrainingRun.create(tmp_path / "here", config)))
-    dying = {(0, 1): 1, (1, 0): 2}
+    # A third loss would make an attempt missing, also one that only shares the worker.
+    dying = {(0, 1): 1, (1, 0): 1}
     run = TrainingRun.create(tmp_path / "near", config)
     near, fleet = asyncio.run(train_near(run, dying))
     # Two attempts that end the same worker at the same moment are one loss.
-    assert 2 <= fleet.workers.statistics.lost <= 3
+    assert 1 <= fleet.workers.statistics.lost <= 2
     assert fleet.played[0, 1] >= 2
-    assert fleet.played[1, 0] >= 3
+    assert fleet.played[1, 0] >= 2
     assert untimed(near) == untimed(here)
     mine, theirs = weights(tmp_path / "here"), weights(tmp_path / "near")
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
