@@ -12,7 +12,7 @@ from agentgym.records import Json
 
 _LONGEST_NAME: Final = 200
 _LARGEST_METADATA: Final = 65_536
-"""Bytes of JSON: a label that finds an episode, and no place for its data."""
+"""Bytes of its JSON text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,17 +68,16 @@ def weights(folder):
     return torch.load(folder / "checkpoint.pt", weights_only=True)["model"]
 
 
-def test_lost_workers_change_nothing_of_what_is_learnt_and_recorded(config, tmp_path):
+# A third loss would make an attempt missing, also one that only shares the worker.
+@pytest.mark.parametrize("dying", [{(1, 0): 2}, {(0, 1): 1, (1, 0): 1}])
+def test_lost_workers_change_nothing_of_what_is_learnt_and_recorded(config, tmp_path, dying):
     config = rollouts_of(config.model_copy(update={"iterations": 2}), record=True)
     here = asyncio.run(train_here(TrainingRun.create(tmp_path / "here", config)))
-    # A third loss would make an attempt missing, also one that only shares the worker.
-    dying = {(0, 1): 1, (1, 0): 1}
     run = TrainingRun.create(tmp_path / "near", config)
     near, fleet = asyncio.run(train_near(run, dying))
     # Two attempts that end the same worker at the same moment are one loss.
-    assert 1 <= fleet.workers.statistics.lost <= 2
-    assert fleet.played[0, 1] >= 2
-    assert fleet.played[1, 0] >= 2
+    assert max(dying.values()) <= fleet.workers.statistics.lost <= sum(dying.values())
+    assert all(fleet.played[attempt] > times for attempt, times in dying.items())
     assert untimed(near) == untimed(here)
     mine, theirs = weights(tmp_path / "here"), weights(tmp_path / "near")
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)

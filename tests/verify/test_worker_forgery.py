@@ -68,7 +68,7 @@ def c(e):
         (r"^(\w+\s*)+$", True),
         pytest.param(r"(a*)*b", True, marks=pytest.mark.full),  # runs into the same limit
         (r"^total: +\d+$", False),
-        (r"\s{1,9}$", False),
+        (r"\s+$", False),
     ],
 )
 def test_a_pattern_that_takes_too_long_is_told(tmp_path: Path, pattern: str, slow: bool) -> None:
