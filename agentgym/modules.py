@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import sys
 import threading
 import traceback
-from collections.abc import Callable
-from importlib.machinery import SourceFileLoader
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from agentgym.manifest import show_path
 from agentgym.regular_file import read_regular
@@ -25,22 +27,47 @@ def _line_of(raised: Exception, path: Path) -> str:
     return f":{lines[-1]}" if lines else ""
 
 
-class _Loader(SourceFileLoader):
-    """Executes a source file and leaves no bytecode in its folder, which is its author's."""
+_PREFIX = "_agentgym_"
 
-    def __init__(self, name: str, path: str, source: str | None) -> None:
+
+class _Loader(SourceFileLoader):
+    """Executes a source file; neither reads nor leaves bytecode in its folder."""
+
+    def __init__(self, name: str, path: str, source: str | None = None) -> None:
         super().__init__(name, path)
         self._source = source
 
     def get_data(self, path: str) -> bytes:
         return read_regular(Path(path)) if self._source is None else self._source.encode()
 
-    def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
-        pass
+    def get_code(self, fullname: str) -> CodeType:
+        return _compiled(self.get_data(self.path), self.path)
 
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(source: bytes, path: str) -> CodeType:
+    """Compile once what many tasks execute, such as the policies that they share."""
+    return compile(source, path, "exec", dont_inherit=True)
+
+
+class _Neighbours(MetaPathFinder):
+    """Finds what a file that is executed as a package imports from its folder."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(_PREFIX):
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Loader(fullname, spec.loader.path)
+        return spec
+
+
+sys.meta_path.insert(0, _Neighbours())
 
 _executing = threading.RLock()
-"""One file at a time: its module goes by its name, and `sys` is changed meanwhile."""
+"""One file at a time, because its module goes by its name."""
 
 
 def execute(
@@ -63,7 +90,7 @@ def execute(
     Raises:
         Exception: The exception that `error` creates, if executing the file raised.
     """
-    name = f"_agentgym_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    name = f"{_PREFIX}{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     with _executing:
         return _execute(name, path, error, is_package, source)
 
@@ -89,8 +116,6 @@ def _execute(
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look their module up by name while it is being executed.
     sys.modules[name] = module
-    # The usual loader loads what a package imports from its own folder.
-    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
     except Exception as raised:
@@ -100,6 +125,4 @@ def _execute(
         raise error(
             f"{show_path(path)}{_line_of(raised, path)}: cannot be loaded: {what}"
         ) from raised
-    finally:
-        sys.dont_write_bytecode = writes_none
     return module

@@ -40,7 +40,8 @@ def _install() -> None:
 
 
 def _hear(event: str, arguments: tuple[object, ...]) -> None:
-    heard = _heard.get()
+    # While the interpreter ends, the module's names are gone before its hook is.
+    heard = _heard.get() if _heard is not None else None
     if heard is None:
         return
     host = contact_of(event, arguments)

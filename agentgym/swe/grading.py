@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from agentgym.swe.outcomes import Resolution, apply_rules
 from agentgym.swe.patch import Patch
-from agentgym.swe.test_run import TestRun
+from agentgym.swe.test_run import STRETCH, TestRun
 
 
 class Grade(StrEnum):
@@ -70,6 +70,15 @@ def grade_patch(
         return GradedPatch(Grade.UNRESOLVED, seen.problem, resolution, seen)
     grade = Grade.RESOLVED if resolution.resolved else Grade.UNRESOLVED
     return GradedPatch(grade, describe(resolution), resolution, seen)
+
+
+def longest_s(timeout_s: float) -> float:
+    """Return how long the commands of one grading may take, in seconds.
+
+    Args:
+        timeout_s: Limit of one run: over the patch, and over the base if that leaves no evidence.
+    """
+    return 2 * STRETCH * timeout_s
 
 
 def describe(resolution: Resolution) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
 
 from agentgym.errors import TaskError
 from agentgym.protocols import Room, SandboxProvider
 from agentgym.records import Recipe, Snapshot
 from agentgym.swe.detection import find_detection
-from agentgym.swe.grading import Grade, GradedPatch, grade_patch
+from agentgym.swe.grading import Grade, GradedPatch, grade_patch, longest_s
 from agentgym.swe.instance_rooms import Ground, open_ground
 from agentgym.swe.instance_tests import InstanceTests, grade_instance
 from agentgym.swe.native import Issue
@@ -27,7 +26,6 @@ from agentgym.swe.test_run import TestRun, run_pytest
 from agentgym.task.model import Task
 from agentgym.threads import to_thread
 
-_RUNS: Final = 2
 """Runs of the tests in one grading: with the patch, and without it if that leaves no evidence."""
 
 
@@ -110,13 +108,13 @@ async def open_patch_tests(
                 return _refused(found, issue)
             return grade_patch(run, counted, issue.fail_to_pass, issue.pass_to_pass)
 
-        yield PatchTests(ground, issue.manifest.root, _RUNS * timeout_s, judge)
+        yield PatchTests(ground, issue.manifest.root, longest_s(timeout_s), judge)
         return
     own = read_task(task.folder)
     async with open_ground(provider, recipe) as ground:
         tests: InstanceTests = own.tests(ground.plugins)
         yield PatchTests(
-            *(ground, REPOSITORY, _RUNS * tests.spec.timeout_s),
+            *(ground, REPOSITORY, longest_s(tests.spec.timeout_s)),
             lambda open_room, patch: grade_instance(tests, open_room, patch),
         )
 

@@ -16,7 +16,7 @@ from agentgym.protocols import SandboxProvider
 from agentgym.sandbox.build.builder import Builds
 from agentgym.swe.apply import apply_diff
 from agentgym.swe.clone import find_clone
-from agentgym.swe.grading import GradedPatch
+from agentgym.swe.grading import GradedPatch, longest_s
 from agentgym.swe.instance import Instance
 from agentgym.swe.instance_rooms import build_context, image_recipe, open_ground
 from agentgym.swe.instance_tests import grade_instance
@@ -27,7 +27,6 @@ from agentgym.swe.specs.table import SpecTable
 from agentgym.swe.task_folder import InstanceTask, folder_name, read_task, write_task
 from agentgym.threads import to_thread
 
-_RUNS: Final = 2
 _BATCH: Final = 8
 
 
@@ -179,7 +178,7 @@ async def _graded(prediction: Prediction, task: InstanceTask, provider: SandboxP
                 return Result(identity, Fate.UNRESOLVED, why, replaced=replaced)
             graded: GradedPatch = await ground.grade(
                 lambda open_room: grade_instance(tests, open_room, patch),
-                commands_s=_RUNS * tests.spec.timeout_s,
+                commands_s=longest_s(tests.spec.timeout_s),
             )
     except AgentGymError as error:
         return Result(identity, Fate.ERROR, str(error)[:2000], replaced=replaced)

@@ -23,6 +23,8 @@ _PLACE = "/tmp/run.py"
 _PYTHON = "/usr/bin/python3"
 _GRACE_S = 20.0
 _LOG_BYTES = 64_000
+STRETCH = 2.0
+"""How many times its limit a run may take if its processes wait for a processor meanwhile."""
 _TESTS_FAILED = 1
 ENVIRONMENT: Mapping[str, str] = {
     "LC_ALL": "C.UTF-8",
@@ -45,7 +47,8 @@ class PytestPlan:
         python_path: Folders below `root` that tests import from; "" is `root` itself.
         plugins: Installed pytest plug-ins to load; no other is.
         env: Variables beside `ENVIRONMENT`.
-        timeout_s: Longest time of a run, in seconds.
+        timeout_s: Longest time of a run, in seconds. The time that its processes wait for a
+            processor is added, up to `STRETCH` times the limit.
     """
 
     root: str
@@ -68,7 +71,7 @@ class CommandPlan:
         command: The command and its arguments.
         gold: See `PytestPlan`.
         env: Variables of the command.
-        timeout_s: Longest time of a run, in seconds.
+        timeout_s: See `PytestPlan`.
         log_bytes: How much of the end of the output is kept.
     """
 
@@ -155,6 +158,7 @@ def _run(
         "files": [(path, int(one.git_mode, 8), len(one.data)) for path, one in files],
         "env": {**env, **plan.env},
         "timeout_s": plan.timeout_s,
+        "longest_s": STRETCH * plan.timeout_s,
         "log_bytes": _LOG_BYTES,
         **order,
     }
@@ -167,7 +171,7 @@ def _run(
             cwd="/",
             stdin=stdin,
             env={**env, **plan.env},
-            timeout_s=plan.timeout_s + _GRACE_S,
+            timeout_s=STRETCH * plan.timeout_s + _GRACE_S,
         )
         if done.timed_out or done.exit_code != 0 or done.omitted_bytes:
             said = done.stderr.decode("utf-8", "replace").strip()[-300:]

@@ -21,6 +21,7 @@ SOLVED = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SOLVED)
 async def test_a_solution_in_the_browser_succeeds(name):
     async with open_environment(f"tools/{name}-v1", surfaces=["browser"]) as environment:

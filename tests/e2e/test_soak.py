@@ -219,7 +219,10 @@ class Hurting:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("sandbox", "share", "lives"),
-    [("bubblewrap", 0.94, 6), pytest.param("docker", 0.06, 2, marks=pytest.mark.docker)],
+    [
+        ("bubblewrap", 0.94, 6),
+        pytest.param("docker", 0.06, 2, marks=[pytest.mark.docker, pytest.mark.full]),
+    ],
 )
 def test_soak(sandbox, share, lives, full, catalogue, tmp_path, monkeypatch):
     episodes = int(os.environ.get("AGENTGYM_SOAK", "2000" if full else "200"))

@@ -382,6 +382,7 @@ def test_make_takes_a_path(tmp_path):
     env.close()
 
 
+@pytest.mark.full
 @pytest.mark.docker
 @pytest.mark.parametrize("provider", ["docker"], indirect=True)
 async def test_docker_runs_them_too(play, tmp_path):

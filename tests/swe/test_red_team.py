@@ -1,5 +1,7 @@
 """Patches that try to pass without solving: each scores 0, and none takes the score away."""
 
+import time
+
 import pytest
 from conftest import BASE, FIX, changes
 
@@ -292,6 +294,31 @@ def test_a_fix_beside_noise_is_resolved(clinic):
 def test_what_hangs_or_forks_is_bounded_and_scores_0(clinic, body):
     seen = clinic.run(changes({"calc/__init__.py": body}), timeout_s=0.7)
     assert seen.problem and not seen.outcomes
+
+
+BUSY = """
+import os, time
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+begun, own = time.monotonic(), os.getpid()
+for _ in range(3):
+    os.getpid() == own and os.fork()
+while time.monotonic() < begun + 3:
+    pass
+os.getpid() == own or os._exit(0)
+"""
+
+
+def test_time_of_waiting_for_a_processor_is_added_to_the_limit(clinic):
+    fix = changes({"calc/sums.py": FIX, "calc/__init__.py": BUSY + BASE["calc/__init__.py"]})
+    assert not clinic.run(fix, timeout_s=2.5).problem
+    asleep = BUSY.replace("    pass\n", "    time.sleep(1)\n")
+    fix = changes({"calc/sums.py": FIX, "calc/__init__.py": asleep + BASE["calc/__init__.py"]})
+    assert clinic.run(fix, timeout_s=2.5).problem == "the tests took more than 2.5 s"
+    # What never ends has an end all the same.
+    begun = time.monotonic()
+    endless = changes({"calc/__init__.py": BUSY.replace("begun + 3", "begun + 60")})
+    assert clinic.run(endless, timeout_s=1.0).problem == "the tests took more than 1 s"
+    assert time.monotonic() < begun + 20
 
 
 def test_a_broken_set_of_tests_is_an_error(clinic):

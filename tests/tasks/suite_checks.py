@@ -23,6 +23,7 @@ from agentgym.verify.rubric import load_rubric
 
 SEEDS = 2
 EXAMINED = 1
+ONE_IN = 3
 _FREE = ("schema", "noop", "template", "gold")
 _BUNDLED = Path(agentgym.__file__).resolve().parents[1] / "tasks"
 
@@ -65,12 +66,15 @@ def brief_probes(folder: Path, only: Collection[str] = ()) -> list[Probe]:
 
     They are limited to those of the names in `only`, if it names any.
 
-    The solution must still score 1, doing nothing 0, and one mutant must not pass; properties
-    that need no further episode are examined too. Each other property costs several episodes, so
-    it is examined for one task of a suite. Together the tasks still try every property on a
-    change of the engine. `tests/verify/test_message_rates.py` judges the known texts of every task.
+    The solution must still score 1 and doing nothing 0; properties that need no further episode
+    are examined too. Of one task in three, a mutant must not pass. Each other property costs
+    several episodes, so it is examined for one task of a suite. Together the tasks still try every
+    property on a change of the engine. `tests/verify/test_message_rates.py` judges the known texts
+    of every task.
     """
-    brief = {"oracle": _solves, "mutants": _a_mutant, "offline": _contacted_nobody}
+    brief = {"oracle": _solves, "offline": _contacted_nobody}
+    if _is_drawn(folder, "mutants", ONE_IN):
+        brief["mutants"] = _a_mutant
     return [
         replace(probe, examine=brief[probe.name]) if probe.name in brief else probe
         for probe in PROBES
@@ -103,9 +107,10 @@ async def _a_mutant(subject: Subject) -> list[str]:
     return []
 
 
-def _is_drawn(folder: Path, what: str) -> bool:
-    suite = (path.parent.name for path in folder.parent.glob("*/task.toml"))
-    return folder.name in sorted(suite, key=lambda task: _draw(task, what))[:EXAMINED]
+def _is_drawn(folder: Path, what: str, one_in: int = 0) -> bool:
+    suite = [path.parent.name for path in folder.parent.glob("*/task.toml")]
+    drawn = -(-len(suite) // one_in) if one_in else EXAMINED
+    return folder.name in sorted(suite, key=lambda task: _draw(task, what))[:drawn]
 
 
 def _draw(task: str, what: str) -> int:

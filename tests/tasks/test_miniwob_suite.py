@@ -63,9 +63,9 @@ def test_all_pages_of_the_package_are_tasks_and_most_are_solved():
         for name in SOLVED
     ],
 )
-async def test_the_policy_is_rewarded_for_every_seed(name):
+async def test_the_policy_is_rewarded_for_every_seed(name, full):
     task = find_task(name)
-    for seed in (0, 11):
+    for seed in (0, 11) if full else (0,):
         result = await play(task, OracleAgent(), seed)
         assert result.verdict.outcome, (seed, result.verdict)
 

@@ -37,7 +37,10 @@ def forged(folder: Path, seen: object, rubric: str, module: str = "") -> Iterato
         ("json.loads(e.after.read('/srv/n.json'))['n'][0]", "/srv/n.json: [", "TypeError"),
         ("json.loads(e.after.read('/srv/n.json'))", "deep lists", "RecursionError"),
         ("min(r.split(',')[1] for r in text(e).split())", "blanks", "ValueError"),
-        ("re.match('(a|a)*b', text(e)[:40])", "one huge line", "too much processor time"),
+        pytest.param(
+            *("re.match('(a|a)*b', text(e)[:40])", "one huge line", "too much processor time"),
+            marks=pytest.mark.full,  # reaches the limit of processor time twice
+        ),
         ("bytearray(300 * len(text(e)))", "one huge line", "MemoryError"),
         ("int(e.answer)", "the answer: no UTF-8", "ValueError"),
         ("e.processes[0]", "no processes", "IndexError"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from agentgym.protocols import EpisodeContext, EpisodeRules, Sandbox, Services, UserWorld
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Snapshot, Step, Verdict
-from agentgym.swe.grading import Grade, GradedPatch
+from agentgym.swe.grading import Grade, GradedPatch, longest_s
 from agentgym.swe.instance_rooms import open_ground
 from agentgym.swe.instance_tests import grade_instance
 from agentgym.swe.patch import Patch, PatchError, compare_trees
@@ -15,8 +15,6 @@ from agentgym.swe.specs.image import REPOSITORY
 from agentgym.swe.task_folder import InstanceTask
 from agentgym.threads import to_thread
 from agentgym.verify.checking import tidy
-
-_RUNS = 2
 
 
 class SweBenchEpisode:
@@ -75,7 +73,7 @@ class SweBenchEpisode:
                 return _failed(str(error))
             graded = await ground.grade(
                 lambda open_room: grade_instance(tests, open_room, patch),
-                commands_s=_RUNS * timeout_s,
+                commands_s=longest_s(timeout_s),
             )
         return verdict_of(graded, patch, gave_up=gave_up)
 

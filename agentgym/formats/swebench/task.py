@@ -12,11 +12,11 @@ from agentgym import catalogue
 from agentgym.protocols import EpisodeContext, EpisodeRules, ForeignTask, ImageBuilder
 from agentgym.records import Action, TaskSandbox
 from agentgym.swe.diff import write_diff
+from agentgym.swe.grading import longest_s
 from agentgym.swe.specs.image import REPOSITORY
 from agentgym.swe.task_folder import InstanceTask, read_task
 
 _GOLD: Final = "/tmp/solution.patch"
-_RUNS: Final = 2
 """Runs of the tests in one grading: with the patch, and without it if that leaves no evidence."""
 _SPARE_S: Final = 300.0
 _INSTRUCTION: Final = """\
@@ -90,6 +90,6 @@ def swebench_task(folder: Path) -> ForeignTask:
         id=task.pointer.id,
         env="swe" if "swe" in catalogue.folders("envs") else "terminal",
         tags=("swe", spec.language),
-        judging_s=_RUNS * spec.timeout_s + _SPARE_S,
+        judging_s=longest_s(spec.timeout_s) + _SPARE_S,
         sandbox=TaskSandbox(context=task.context, network="none", workdir=REPOSITORY),
     )

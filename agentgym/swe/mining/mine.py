@@ -19,6 +19,7 @@ from agentgym.protocols import SandboxProvider
 from agentgym.sandbox.build.builder import Builds
 from agentgym.swe.clone import Clone
 from agentgym.swe.diff import write_diff
+from agentgym.swe.grading import longest_s
 from agentgym.swe.instance import EnvironmentSpec, Instance
 from agentgym.swe.instance_rooms import Ground, image_recipe, open_ground
 from agentgym.swe.instance_tests import InstanceTests
@@ -273,7 +274,7 @@ class Mining:
         self._tried += 1
         return await ground.grade(
             lambda open_room: try_candidate(tests, open_room),
-            commands_s=4 * self._plan.tests_s,
+            commands_s=2 * longest_s(self._plan.tests_s),
         )
 
     def _write(self, instance: Instance, profile: Profile) -> None:

@@ -59,7 +59,8 @@ def amount(shown: str) -> float:
 def go_to(view: View, place: str) -> Moves:
     """Select a cell or a range by the name box of Calc.
 
-    An application that is still opening its document loses keys, so the focus is looked at.
+    An application that is still opening its document loses keys, so the focus is looked at. A busy
+    one jumps late, and what is typed meanwhile goes elsewhere, so the box has to show the place.
     """
     for _ in range(_TRIES):
         yield view.act("press", keys="Control+Shift+T")
@@ -69,12 +70,19 @@ def go_to(view: View, place: str) -> Moves:
         if _in_name_box(view):
             break
     yield view.act("type", text=f"{place}\n")
+    yield from until(view, lambda: _is_selected(view, place), f"the selected {place}")
 
 
 def _in_name_box(view: View) -> bool:
     return any(
         node.get("focused") and re.fullmatch(r"[A-Z]{1,3}\d+(:.+)?", str(node.get("value")))
         for node in view.find_all("textbox")
+    )
+
+
+def _is_selected(view: View, place: str) -> bool:
+    return any(
+        not node.get("focused") and node.get("value") == place for node in view.find_all("textbox")
     )
 
 
