@@ -213,10 +213,14 @@ def watch_parts(modules: Sequence[Any], root: str, tests: Sequence[str]) -> Call
     parts = []
     for holder in holders:
         kept = {name: value for name, value in vars(holder).items() if isinstance(value, kinds)}
-        parts.append((vars(holder).get, holder.__name__, tuple(kept), tuple(kept.values())))
+        if kept:
+            # With one name, an `itemgetter` returns no tuple.
+            now = operator.itemgetter(*kept, next(iter(kept)))
+            values = (*kept.values(), next(iter(kept.values())))
+            parts.append((vars(holder), now, holder.__name__, tuple(kept), values))
     functions = {
         id(one): one
-        for _, _, _, values in parts
+        for *_, values in parts
         for one in (getattr(value, "__func__", value) for value in values)
         if isinstance(one, FunctionType)
     }
@@ -236,13 +240,16 @@ def watch_parts(modules: Sequence[Any], root: str, tests: Sequence[str]) -> Call
         return not field(code, "co_filename", "").startswith(own)
 
     def replaced() -> list[str]:
-        found = [
-            f"{holder}.{name} was replaced"
-            for find, holder, names, values in parts
-            if not every(each(same, each(find, names), values))
-            for name, value in zip(names, values, strict=True)
-            if find(name) is not value and is_foreign(find(name))
-        ]
+        found = []
+        for held, now, holder, names, values in parts:
+            try:
+                if every(each(same, now(held), values)):
+                    continue
+            except KeyError:
+                pass
+            for name, value in zip(names, values, strict=False):
+                if held.get(name) is not value and is_foreign(held.get(name)):
+                    found.append(f"{holder}.{name} was replaced")
         if not every(each(same, each(code_of, known), codes)):
             found += [
                 f"the code of {code.co_name} was replaced"
