@@ -2,8 +2,9 @@
 
 The tests' own time is that of a plain `python3 -m pytest` over the same tests in a sandbox of the
 same task, with the variables of a grading, so that neither finds compiled modules of an earlier
-run. The rest of a grading is its overhead: comparing the trees, starting the clean room, laying the
-patch over it, the grader's own tests, reading the report.
+run. It runs after each grading, because a machine is faster at one time than at another. The rest
+of a grading is its overhead: comparing the trees, starting the clean room, laying the patch over
+it, the grader's own tests, reading the report.
 """
 
 from __future__ import annotations
@@ -88,53 +89,51 @@ def measured_tasks() -> list[Task]:
 async def _measure_task(
     figures: Figures, task: Task, provider: SandboxProvider, times: int
 ) -> None:
-    resets, gradings = Figure("", "", "ms"), Figure("", "", "ms")
+    resets, overhead, alone = (Figure("", "", "ms") for _ in range(3))
     async with Environment(task, provider) as environment:
         for _ in range(_RESETS):
             async with resets.timed():
                 episode = await environment.start(0)
             await episode.step(Action("give_up", {"reason": "measured"}))
-        with _timed_gradings(gradings, times):
+        prepared = await prepare(task.instance(0), provider, environment.recipe)
+        sandbox = await provider.start(environment.recipe, prepared.snapshot)
+        await _solve(sandbox, task)
+        with _timed_gradings(overhead, alone, times, sandbox, task):
             episode = await environment.start(0)
             for action in oracle(episode.instance):
                 verdict = (await episode.step(answered(action, episode.steps))).verdict
+        await sandbox.close()
         if verdict is None or not verdict.outcome:
             raise SandboxError(f"bench: the oracle of {task.id} did not pass: {verdict}")
-        prepared = await prepare(task.instance(0), provider, environment.recipe)
-        sandbox = await provider.start(environment.recipe, prepared.snapshot)
-        tests_ms = await _tests_alone(sandbox, task, times)
         fresh = await (await provider.start(environment.recipe)).seal()
         stored = await _stored_mb(provider, fresh, prepared.snapshot)
-    assert resets.value is not None and gradings.value is not None
-    figures["reset_ms.p50"].samples.append(resets.value)
-    figures["tests_ms.p50"].samples.append(tests_ms)
-    figures["grade_overhead_ms.p50"].samples.append(gradings.value - tests_ms)
+    of_task = {"reset_ms.p50": resets, "tests_ms.p50": alone, "grade_overhead_ms.p50": overhead}
+    for name, figure in of_task.items():
+        assert figure.value is not None
+        figures[name].samples.append(figure.value)
     figures["instance_mb"].samples.append(stored)
 
 
-async def _tests_alone(sandbox: Sandbox, task: Task, times: int) -> float:
-    """Return the milliseconds of pytest over the solved repository and the hidden tests."""
+async def _solve(sandbox: Sandbox, task: Task) -> None:
+    """Solve the task and lay its hidden tests beside it."""
     issue = Issue(task.folder / "checks")
-    root = issue.manifest.root
     await sandbox.exec(
         ["/bin/bash", "-e"], stdin=(task.folder / "solution" / "solve.sh").read_bytes()
     )
     for path, entry in issue.hidden.items():
-        await sandbox.write_file(f"{root}/{path}", entry.data)
-    figure = Figure("", "", "ms")
-    for _ in range(times):
-        async with figure.timed():
-            done = await sandbox.exec(
-                ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-                cwd=root,
-                # Modules are imported from the working directory, as a user's run does.
-                env={**room.ENVIRONMENT, **ENVIRONMENT, "PYTHONSAFEPATH": ""},
-            )
-        if done.exit_code != 0:
-            raise SandboxError(f"bench: {task.id}: {done.stdout[-500:]!r}")
-    await sandbox.close()
-    assert figure.value is not None
-    return figure.value
+        await sandbox.write_file(f"{issue.manifest.root}/{path}", entry.data)
+
+
+async def _run_tests(sandbox: Sandbox, task: Task) -> None:
+    """Run pytest over the solved repository and the hidden tests."""
+    done = await sandbox.exec(
+        ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=Issue(task.folder / "checks").manifest.root,
+        # Modules are imported from the working directory, as a user's run does.
+        env={**room.ENVIRONMENT, **ENVIRONMENT, "PYTHONSAFEPATH": ""},
+    )
+    if done.exit_code != 0:
+        raise SandboxError(f"bench: {task.id}: {done.stdout[-500:]!r}")
 
 
 async def _measure_large(figures: Figures, provider: SandboxProvider, files: int) -> None:
@@ -160,8 +159,10 @@ async def _stored_mb(provider: SandboxProvider, before: Snapshot, after: Snapsho
 
 
 @contextlib.contextmanager
-def _timed_gradings(figure: Figure, times: int) -> Iterator[None]:
-    """Judge a finished episode several times more."""
+def _timed_gradings(
+    overhead: Figure, alone: Figure, times: int, sandbox: Sandbox, task: Task
+) -> Iterator[None]:
+    """Judge a finished episode several times more, and run its tests alone after each time."""
     grade = vars(ending)["grade"]
 
     async def timed_grade(*args: Any, **kwargs: Any) -> Verdict:
@@ -170,7 +171,10 @@ def _timed_gradings(figure: Figure, times: int) -> Iterator[None]:
             started = time.perf_counter()
             # A grading that was started early is used up, so each of these starts its own.
             verdict = await grade(*args, **{**kwargs, "start": None})
-            figure.samples.append((time.perf_counter() - started) * 1e3)
+            graded_ms = (time.perf_counter() - started) * 1e3
+            async with alone.timed():
+                await _run_tests(sandbox, task)
+            overhead.samples.append(graded_ms - alone.samples[-1])
         return verdict
 
     setattr(ending, "grade", timed_grade)  # noqa: B010 - mypy takes functions for fixed
