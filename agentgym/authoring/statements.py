@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
 
 _PARSE_S = 10.0
+_HERE_DOCUMENT = re.compile(r"delimited by end-of-file \(wanted `(.+)'\)")
 _UNFINISHED = ("unexpected end of file", "unexpected EOF", "delimited by end-of-file")
 
 
@@ -19,8 +21,21 @@ def boundaries(lines: Sequence[str]) -> list[int]:
     said = [number for number, line in enumerate(lines, start=1) if _is_said(line)]
     if shutil.which("bash") is None or not said:
         return []
-    # bash only warns about a here-document that was cut, so the code reads its messages.
-    return [n for n in said if n < said[-1] and not _complaint("".join(lines[:n]))]
+    found: list[int] = []
+    begin, wanted = 0, ""
+    for number in said[:-1]:
+        # The lines of a here-document, which may be thousands, are no statements.
+        if wanted and lines[number - 1].strip() != wanted:
+            continue
+        # What was complete parses without what stands before it.
+        complaint = _complaint("".join(lines[begin:number]))
+        # bash only warns about a here-document that was cut, so the code reads its messages.
+        cut = _HERE_DOCUMENT.search(complaint)
+        wanted = cut[1] if cut else ""
+        if not complaint:
+            found.append(number)
+            begin = number
+    return found
 
 
 def is_unfinished(script: str) -> bool:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agentgym.authoring import statements
 from agentgym.authoring.prefixes import prefixes
 from agentgym.authoring.statements import boundaries, is_unfinished
 from agentgym.records import Action
@@ -40,6 +41,17 @@ def test_a_script_is_cut_where_a_statement_ends():
     assert parts[0].name == "the solution up to 'done'"
     assert parts[0].actions[0].arguments["timeout_s"] == 300
     assert all(part.actions[-1] == SUBMIT for part in parts)
+
+
+def test_a_long_file_in_a_script_is_asked_about_once(monkeypatch):
+    """Asking bash about each of its lines took minutes for a script of 7,000 lines."""
+    asked = []
+    real = statements._complaint
+    monkeypatch.setattr(statements, "_complaint", lambda text: asked.append(text) or real(text))
+    body = "".join(f"if {n}: x = 'it is ${n}\n" for n in range(3_000))
+    lines = f"cat > a <<'END' && cat > b <<-END\n{body}END\n{body}\tEND\necho 1\necho 2\n"
+    assert boundaries(lines.splitlines(keepends=True)) == [6_003, 6_004]
+    assert len(asked) == 4
 
 
 def test_many_statements_are_spread_evenly_and_never_the_whole():

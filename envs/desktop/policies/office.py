@@ -224,10 +224,28 @@ def close_dialog(view: View, title: str) -> Moves:
     yield from window_goes(view, title)
 
 
-def save_as(view: View, path: str) -> Moves:
-    """Save the document in front under another name, in the format that it has."""
+def save_as(view: View, path: str, *, over: bool = False) -> Moves:
+    """Save the document in front under another name, in the format that it has.
+
+    Args:
+        view: What is seen.
+        path: Where to save it.
+        over: Whether a file is there, which is replaced.
+    """
     yield view.act("press", keys="Control+Shift+S")
     yield from window_comes(view, "^Save")
-    yield view.act("type", text=f"{path}\n")
+    # A busy dialog takes keys late, and one that lists files while it is typed in loses some.
+    yield from until(view, lambda: bool(_focused_field(view)), "the field of the name")
+    yield view.act("type", text=path)
+    yield from until(view, lambda: _focused_field(view) == [path], f"the name {path}")
+    yield view.act("press", keys="Return")
+    if over:
+        yield from element_comes(view, "button", "Yes")
+        yield view.click("button", "Yes")
     name = re.escape(path.rsplit("/", 1)[-1])
     yield from window_comes(view, rf"^{name} ")
+
+
+def _focused_field(view: View) -> list[str]:
+    """Return what the text field holds that has the focus; empty without one."""
+    return [str(node.get("value", "")) for node in view.find_all("textbox", focused=True)]
