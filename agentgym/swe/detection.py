@@ -67,8 +67,11 @@ def _names(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.ImportFrom):
         module = node.module or ""
         yield from (a.name for a in node.names if a.name in _PRIVATE and module == "gc")
+        yield from (a.name for a in node.names if a.name == "ANY" and module == "unittest.mock")
         if not node.level and module.split(".")[0] in _RUNNERS:
             yield module
+    elif isinstance(node, ast.Attribute) and _name_of(node.value) == "mock" and node.attr == "ANY":
+        yield "mock.ANY"
     elif isinstance(node, ast.Attribute) and node.attr in _PRIVATE:
         yield node.attr
     elif isinstance(node, ast.Attribute | ast.Subscript) and _replaces_builtin(node):
@@ -113,8 +116,11 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _is_asked(node: ast.AST) -> bool:
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return name in _MODULES
+    return _name_of(node) in _MODULES
+
+
+def _name_of(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else str(getattr(node, "id", ""))
 
 
 def _texts(node: ast.AST) -> Iterator[str]:

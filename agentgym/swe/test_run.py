@@ -209,9 +209,11 @@ def _read(seen: Mapping[str, Any], canaries: Canaries) -> TestRun:
         except ReportError as error:
             problem = str(error)
     wrong = canaries.wrong(outcomes)
+    if not problem and sum(one is not Outcome.PASS for one in outcomes.values()) < seen["failed"]:
+        problem = f"the report tells of fewer failed tests than the {seen['failed']} that were seen"
     if not problem and seen["exit_code"] != _TESTS_FAILED:
         problem = f"pytest ended with {seen['exit_code']}; expected 1, for tests that must fail"
-    if not problem and seen["tampered"] != "[]":
+    if not problem and seen["tampered"]:
         problem = f"the code under test meddles with the tests: {seen['tampered']:.200}"
     if not problem and wrong:
         problem = f"{len(wrong)} tests of the grader have outcomes that an honest run cannot have"

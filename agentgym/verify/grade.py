@@ -289,6 +289,8 @@ class _Judging:
             found = replace(found, what=self._answers.outage, by_grader=True)
         if found.by_grader or self._rooms.waited_s > STARTING_S:
             return found.as_error()
+        # Programs that the agent left may have used up the time of the commands.
+        self._rooms.grant(UNTOUCHED_S)
         until_s = time.monotonic() + UNTOUCHED_S - self._evidence.judged_s
         again = self._runner.run(
             id, self._answers, lambda: until_s + self._evidence.judged_s, pristine=True

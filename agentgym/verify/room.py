@@ -209,6 +209,10 @@ class CleanRooms:
         """Seconds left for commands; zero or less if they are used up."""
         return self._until + min(self.waited_s, STARTING_S) - time.monotonic()
 
+    def grant(self, commands_s: float) -> None:
+        """Leave at least so many seconds for commands, whatever earlier ones have used up."""
+        self._until = max(self._until, time.monotonic() + commands_s)
+
     async def close(self) -> None:
         """End all running commands and close every room. The rooms answer no more calls."""
         self._closed = True

@@ -474,6 +474,22 @@ async def test_a_check_that_breaks_on_what_the_agent_left_has_failed(case: Case,
     assert bool(verdict.state_hash) is not overruns
 
 
+async def test_commands_of_the_untouched_world_have_time_of_their_own(case: Case) -> None:
+    """A program of the agent's may have used up the time of all commands."""
+    case.rubric('id = "a"\nuse = "checks.c"')
+    case.checks("""
+def c(evidence):
+    import time
+    if evidence.after.stat("/srv/report.txt"):
+        time.sleep(0.95)
+    if evidence.room().run(["true"]).timed_out:
+        raise VerifierError("no time is left")
+    return True
+""")
+    verdict = await case.grade(deadline_s=1.0)
+    assert (verdict.status, verdict.score) == ("scored", 0.0)
+
+
 async def test_a_check_that_never_ends_is_an_error_and_the_others_count(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
