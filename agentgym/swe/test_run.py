@@ -24,7 +24,7 @@ _PYTHON = "/usr/bin/python3"
 _GRACE_S = 20.0
 _LOG_BYTES = 64_000
 STRETCH = 2.0
-"""How many times its limit a run may take if its processes wait for a processor meanwhile."""
+"""Factor by which a run may exceed its limit if its processes wait for a processor meanwhile."""
 _TESTS_FAILED = 1
 ENVIRONMENT: Mapping[str, str] = {
     "LC_ALL": "C.UTF-8",
