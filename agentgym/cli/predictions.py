@@ -51,10 +51,13 @@ def grade_predictions(
     """
     from agentgym.cli.console import stdout_console
     from agentgym.cli.resumable import results_folder, run_resumable
+    from agentgym.errors import ConfigError
     from agentgym.swe.prediction_grading import Fate, GradingPlan
     from agentgym.swe.prediction_grading import grade_predictions as grade
     from agentgym.swe.specs.table import BUNDLED, load_table
 
+    if not clones.is_dir():
+        raise ConfigError(f"--clones: no such folder: {clones}")
     known = _instances(instances, only or ())
     plan = GradingPlan(
         predictions=_predictions(predictions, known, chosen=bool(only)),

@@ -334,7 +334,12 @@ class PooledProvider:
             if not line.demand.memory_mb and not await self._measured(line, sandbox):
                 raise SandboxError(f"sandbox {sandbox.id}, started ahead, does not answer")
         except BaseException:
-            await sandbox.close()
+            # The pool may cancel this start while it ends what does not answer.
+            closing = asyncio.create_task(sandbox.close())
+            try:
+                await asyncio.shield(closing)
+            finally:
+                await asyncio.wait({closing})
             raise
         return sandbox
 

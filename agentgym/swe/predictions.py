@@ -41,7 +41,9 @@ def read_predictions(path: Path) -> tuple[Prediction, ...]:
         if path.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{path}: larger than {MAX_BYTES >> 30} GiB; split it")
         text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: cannot be read as UTF-8 text: {error}") from error
     found: dict[str, Prediction] = {}
     for where, entry in _entries(path, text):

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from agentgym.cli.app import app
 from agentgym.errors import ConfigError
 from agentgym.swe.apply import apply_diff
 from agentgym.swe.patch import PatchError
@@ -33,6 +35,15 @@ def test_every_form_is_read(tmp_path: Path, name: str, text: str) -> None:
         Prediction("a__b-1", "m", "diff"),
         Prediction("a__b-2", "m", ""),
     )
+
+
+def test_a_file_or_folder_that_is_not_there_is_told_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"p\.jsonl: cannot be read: No such file or directory"):
+        read_predictions(tmp_path / "p.jsonl")
+    words = ["gold", "--instances", "i.jsonl", "--clones", str(tmp_path / "none"), "--out", "out"]
+    done = CliRunner().invoke(app, ["grade-predictions", *words])
+    assert done.exit_code != 0 and isinstance(done.exception, ConfigError)
+    assert str(done.exception).startswith("--clones: no such folder")
 
 
 def test_written_predictions_are_read_again(tmp_path: Path) -> None:
