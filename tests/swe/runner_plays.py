@@ -24,6 +24,24 @@ NAMED_LIKE_A_PLUGIN = REPLACED.replace(
     "\n\nreports.",
     "\n\nimport json\npassed.__code__ = passed.__code__.replace(co_filename={})\nreports.",
 )
+WRITTEN_BESIDE = """
+import pathlib, sys
+
+reports = sys.modules["_py" + "test.reports"]
+made = reports.TestReport.from_item_and_call.__func__
+text = '''
+def passed(cls, item, call):
+    report = made(cls, item, call)
+    if "test_add.py" in report.nodeid:
+        report.outcome, report.longrepr = "passed", None
+    return report
+'''
+path = pathlib.Path(reports.__file__).with_name("forging.py")
+path.write_text(text)
+names = {"made": made}
+exec(compile(text, str(path), "exec"), names)
+reports.TestReport.from_item_and_call = classmethod(names["passed"])
+"""
 ELEMENTS = """
 import xml.etree.ElementTree as tree
 
@@ -177,6 +195,7 @@ RUNNER_PLAYS = {
         PACKAGE: INIT + NAMED_LIKE_A_PLUGIN.format("json.__file__")
     },
     "code named like a plug-in's": {PACKAGE: INIT + NAMED_LIKE_A_PLUGIN.format("reports.__file__")},
+    "code of a file that is written beside the plug-ins": {PACKAGE: INIT + WRITTEN_BESIDE},
     "elements of the report replaced": {SUMS: ELEMENTS},
     "the report rewritten as it is read": {PACKAGE: INIT + FORGET + LISTENING},
     "the report rewritten by a thread": {PACKAGE: INIT + FORGET + BESIDE},

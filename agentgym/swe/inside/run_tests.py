@@ -251,6 +251,8 @@ def watch_parts(
     )
 
     written: list[object] = []
+    files: dict[str, list[CodeType]] = {}
+    begun = time.time()
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "object.__setattr__" and arguments[1] == "__code__":
@@ -261,8 +263,12 @@ def watch_parts(
     def is_foreign(value: object) -> bool:
         code = field(field(value, "__func__", value), "__code__", None)
         path = field(code, "co_filename", "")
+        if not path.startswith(own):
+            return True
         # A name is easily forged: the code must be that of the file.
-        return not (path.startswith(own) and code in codes_of(path))
+        if path not in files:
+            files[path] = codes_of(path, begun)
+        return code not in files[path]
 
     def replaced(whole: bool = False) -> list[str]:
         found = []
@@ -288,11 +294,21 @@ def watch_parts(
 
 
 def codes_of(
-    path: str, opened: Any = io.FileIO, compiled: Any = compile, kind: type = CodeType
+    path: str,
+    until: float,
+    opened: Any = io.FileIO,
+    looked: Any = os.fstat,
+    compiled: Any = compile,
+    kind: type = CodeType,
 ) -> list[CodeType]:
-    """Return the code of a source file and of every function in it; empty if it has none."""
+    """Return the code of a source file and of every function in it.
+
+    The result is empty if the file has no code, or was changed after the time `until`.
+    """
     try:
         with opened(path) as file:
+            if looked(file.fileno()).st_ctime > until:
+                return []
             left = [compiled(file.read(), path, "exec", dont_inherit=True)]
     except (OSError, ValueError, SyntaxError):
         return []
