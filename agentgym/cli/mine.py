@@ -89,7 +89,7 @@ def mine(
 def _summary(report: MiningReport) -> str:
     lines = [f"{report.looked_at} changes, {report.tried} tried, {report.kept} kept"]
     if not report.looked_at:
-        lines.append("no merged change was found; a clone's first commit counts for none")
+        lines.append("no merged change was found; the first commit of a clone is not one")
     lines += [f"  {count:5}  {reason}" for reason, count in report.dropped.items()]
     if report.candidates_per_min is not None:
         lines.append(f"{report.candidates_per_min:.1f} candidates tried per minute")

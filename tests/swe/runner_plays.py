@@ -24,6 +24,26 @@ NAMED_LIKE_A_PLUGIN = REPLACED.replace(
     "\n\nreports.",
     "\n\nimport json\npassed.__code__ = passed.__code__.replace(co_filename={})\nreports.",
 )
+FEIGNED = REPLACED.replace("classmethod(passed)", "Feigned()").replace(
+    "\n\nreports.",
+    """
+
+class Code:
+    co_filename = reports.__file__
+
+    def __eq__(self, other):
+        return other is not None
+
+
+class Feigned:
+    __code__ = Code()
+
+    def __call__(self, *args):
+        return passed(reports.TestReport, *args)
+
+
+reports.""",
+)
 WRITTEN_BESIDE = """
 import pathlib, sys
 
@@ -195,6 +215,7 @@ RUNNER_PLAYS = {
         PACKAGE: INIT + NAMED_LIKE_A_PLUGIN.format("json.__file__")
     },
     "code named like a plug-in's": {PACKAGE: INIT + NAMED_LIKE_A_PLUGIN.format("reports.__file__")},
+    "code that is feigned, and equals all": {PACKAGE: INIT + FEIGNED},
     "code of a file that is written beside the plug-ins": {PACKAGE: INIT + WRITTEN_BESIDE},
     "elements of the report replaced": {SUMS: ELEMENTS},
     "the report rewritten as it is read": {PACKAGE: INIT + FORGET + LISTENING},

@@ -242,13 +242,8 @@ def watch_parts(
     known = tuple(functions.values())
     codes = tuple(one.__code__ for one in known)
     # Most of a run nothing is replaced, and then no line of Python runs for each part.
-    same, every, each, code_of, field = (
-        operator.is_,
-        all,
-        map,
-        operator.attrgetter("__code__"),
-        getattr,
-    )
+    same, every, each, code_of = operator.is_, all, map, operator.attrgetter("__code__")
+    field, kind_of, code_kind = getattr, type, CodeType
 
     written: list[object] = []
     files: dict[str, list[CodeType]] = {}
@@ -261,10 +256,11 @@ def watch_parts(
     sys.addaudithook(note)
 
     def is_foreign(value: object) -> bool:
-        code = field(field(value, "__func__", value), "__code__", None)
-        path = field(code, "co_filename", "")
-        if not path.startswith(own):
+        code: Any = field(field(value, "__func__", value), "__code__", None)
+        # Any object may have such attributes, and equal everything.
+        if kind_of(code) is not code_kind or not code.co_filename.startswith(own):
             return True
+        path = code.co_filename
         # A name is easily forged: the code must be that of the file.
         if path not in files:
             files[path] = codes_of(path, begun)
