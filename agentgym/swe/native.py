@@ -38,7 +38,8 @@ class IssueManifest(Manifest):
         config: The file of the base that configures pytest.
         python_path: Folders that tests import from; "" is `root`.
         plugins: Installed pytest plug-ins to load.
-        timeout_s: Longest time of one run of the tests, in seconds.
+        timeout_s: Longest time of one run of the tests, in seconds. The grading has time for all
+            runs if `task.toml` gives it 4.5 times as long (`grading.timeout_s`).
     """
 
     schema_version: Literal["agentgym.issue/1"]
@@ -48,7 +49,7 @@ class IssueManifest(Manifest):
     config: str = "pyproject.toml"
     python_path: tuple[str, ...] = ("",)
     plugins: tuple[str, ...] = ()
-    timeout_s: float = Field(default=20.0, gt=0)
+    timeout_s: float = Field(default=12.0, gt=0)
 
 
 class Issue:

@@ -65,6 +65,12 @@ class SetupManifest(Manifest):
     timeout_s: float = Field(default=60.0, gt=0)
 
 
+class GradingManifest(Manifest):
+    """The `[grading]` table."""
+
+    timeout_s: float = Field(default=60.0, gt=0, le=7200)
+
+
 class ReplayManifest(Manifest):
     """The `[replay]` table: allowed differences between two executions of the same actions.
 
@@ -113,6 +119,7 @@ class TaskManifest(Manifest):
     abstain: bool = False
     limits: LimitsManifest = LimitsManifest()
     setup: SetupManifest = SetupManifest()
+    grading: GradingManifest = GradingManifest()
     params: dict[SlotName, Slot] = Field(default_factory=dict)
     replay: ReplayManifest = ReplayManifest()
     clock: ClockManifest = ClockManifest()

@@ -48,12 +48,12 @@ from agentgym.verify.worker.host import Answers
 from agentgym.verify.worker.rubric_pass import RubricPass
 from agentgym.verify.worker.runner import BROKE, CheckRunner
 
-DEADLINE_S = 60.0
 MESSAGES = "messages."
 """Prefix in ``use`` of the checks that read messages."""
 UNTOUCHED_S = 30.0
-"""Time limit in seconds for a second run of a broken check, in the untouched world."""
+"""Least time in seconds for a second run of a broken check, in the untouched world."""
 _COMMANDS_SHARE = 0.9
+_UNTOUCHED_SHARE = 0.5
 _SLACK_S = 60.0
 _UNWATCHED = CheckResult(CheckStatus.ERROR, "this milestone was not checked after every step")
 
@@ -93,7 +93,7 @@ async def grade(
     provider: SandboxProvider,
     recipe: Recipe,
     latched: Mapping[str, CheckResult] = MappingProxyType({}),
-    deadline_s: float = DEADLINE_S,
+    deadline_s: float | None = None,
     judge: Judge | None = None,
     room_cache: RoomCache | None = None,
     start: GradingStart | None = None,
@@ -111,10 +111,11 @@ async def grade(
         recipe: Recipe of the clean rooms.
         latched: The finished results of milestones by id: passed, with the step at which each first
             held, or failed. A missing milestone was not watched, which is an error.
-        deadline_s: For the whole grading, from when its turn has come (`turns`). A check that is
-            still running then has failed on what the agent left, and so have the checks after it.
-            If it takes as long in the untouched world, they are in error instead. The
-            time of a judge is added: at most its `grading_s` for each criterion.
+        deadline_s: For the whole grading, from when its turn has come (`turns`); None: what the
+            task says (`grading.timeout_s`). A check that is still running then has failed on what
+            the agent left, and so have the checks after it. If it takes as long in the untouched
+            world, they are in error instead. The time of a judge is added: at most its
+            `grading_s` for each criterion.
         judge: Decides the criteria of checks that ask a judge; None: the one in AGENTGYM_JUDGE.
         room_cache: Answers of clean rooms from earlier gradings of the task.
         start: The grading as it was started before its end was known; its runner is stopped. None:
@@ -129,6 +130,8 @@ async def grade(
         SandboxError: The snapshots cannot be read.
     """
     start = start or GradingStart(instance)
+    if deadline_s is None:
+        deadline_s = instance.task.manifest.grading.timeout_s
     with contextlib.closing(start):
         async with GRADINGS.turn() as end_turn:
             verdict = await _graded(
@@ -290,8 +293,9 @@ class _Judging:
         if found.by_grader or self._rooms.waited_s > STARTING_S:
             return found.as_error()
         # Programs that the agent left may have used up the time of the commands.
-        self._rooms.grant(UNTOUCHED_S)
-        until_s = time.monotonic() + UNTOUCHED_S - self._evidence.judged_s
+        untouched_s = max(UNTOUCHED_S, _UNTOUCHED_SHARE * self._deadline_s)
+        self._rooms.grant(untouched_s)
+        until_s = time.monotonic() + untouched_s - self._evidence.judged_s
         again = self._runner.run(
             id, self._answers, lambda: until_s + self._evidence.judged_s, pristine=True
         )

@@ -1,6 +1,7 @@
 """The verifier's version: a digest of all code of agentgym and the author that decides.
 
-The digest covers agentgym's version, the task's ``checks`` folder and the packs its rubric names.
+The digest covers agentgym's version, the task's ``checks`` folder, the packs its rubric names, and
+of `task.toml` what decides too: `abstain` and the time limit of the grading.
 It is recomputed only if one of those files has changed. For a task of another format it covers the
 parts that the format names.
 """
@@ -49,7 +50,8 @@ def verifier_version(task: Task) -> str:
         except ConfigError:  # the rubric is refused for it; its version then leaves this pack out
             continue
         files += tuple(file for file in _files(name, pack) if file[0] not in _cases(name))
-    return _digest(_agentgym_version(), task.manifest.abstain, files)
+    settings = (task.manifest.abstain, task.manifest.grading.timeout_s)
+    return _digest(_agentgym_version(), settings, files)
 
 
 def versioned(verdict: Verdict, task: Task) -> Verdict:
@@ -74,9 +76,9 @@ def _agentgym_version() -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def _digest(agentgym_version: str, abstain: bool, files: tuple[_File, ...]) -> str:
+def _digest(agentgym_version: str, settings: tuple[bool, float], files: tuple[_File, ...]) -> str:
     contents = {name: hashlib.sha256(_read(path)).hexdigest() for name, path, *_ in files}
-    whole = json.dumps([agentgym_version, abstain, contents], sort_keys=True)
+    whole = json.dumps([agentgym_version, settings, contents], sort_keys=True)
     return hashlib.sha256(whole.encode()).hexdigest()[:DIGITS]
 
 

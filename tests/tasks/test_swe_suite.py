@@ -12,6 +12,7 @@ from suite_checks import check_form, check_soundness, folders_of
 from agentgym import plugins
 from agentgym.env.spec import spec_of
 from agentgym.sandbox.recipe import load_recipe
+from agentgym.swe.grading import longest_s
 from agentgym.swe.native import Issue
 from agentgym.task.load import find_task
 from agentgym.task.setup import prepare
@@ -58,6 +59,14 @@ async def test_its_hidden_tests_are_named_and_the_agent_never_sees_them(task_id)
     assert not hidden, f"the agent finds {hidden} in its repository"
     files = {name.partition("::")[0] for name in issue.fail_to_pass}
     assert files <= set(issue.hidden), "each failing test stands in a hidden file"
+
+
+@pytest.mark.parametrize("task_id", sorted(set(FOLDERS) - DECLINED))
+async def test_its_grading_has_time_for_both_runs_on_a_busy_machine(task_id):
+    task = find_task(task_id)
+    # Nine tenths are for commands.
+    commands_s = 0.9 * task.manifest.grading.timeout_s
+    assert longest_s(Issue(task.folder / "checks").manifest.timeout_s) <= commands_s
 
 
 @pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")

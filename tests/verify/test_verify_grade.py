@@ -59,7 +59,7 @@ class Case:
     async def grade(
         self,
         gave_up: str | None = None,
-        deadline_s: float = 30.0,
+        deadline_s: float | None = 30.0,
         latched: Mapping[str, CheckResult] | None = None,
     ) -> Verdict:
         manifest = TaskManifest.model_validate(
@@ -488,6 +488,22 @@ def c(evidence):
 """)
     verdict = await case.grade(deadline_s=1.0)
     assert (verdict.status, verdict.score) == ("scored", 0.0)
+
+
+async def test_the_time_of_a_grading_is_what_the_task_says(case: Case) -> None:
+    case.rubric('id = "a"\nuse = "checks.c"')
+    case.checks("""
+def c(evidence):
+    import time
+    if evidence.after.stat("/srv/report.txt"):
+        time.sleep(1.2)
+    return not evidence.room().run(["true"]).timed_out
+""")
+    case.after = {"/srv/report.txt": "x"}
+    case.manifest = {"grading": {"timeout_s": 1.0}}
+    assert not (await case.grade(deadline_s=None)).outcome
+    case.manifest = {"grading": {"timeout_s": 30.0}}
+    assert (await case.grade(deadline_s=None)).outcome
 
 
 async def test_a_check_that_never_ends_is_an_error_and_the_others_count(

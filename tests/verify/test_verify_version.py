@@ -41,14 +41,16 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def version(root: Path, abstain: bool = False) -> str:
-    manifest = TaskManifest(
-        schema_version="agentgym.task/1",
-        id="test/case-v1",
-        title="t",
-        difficulty="easy",
-        env="terminal",
-        abstain=abstain,
+def version(root: Path, **settings: object) -> str:
+    manifest = TaskManifest.model_validate(
+        {
+            "schema_version": "agentgym.task/1",
+            "id": "test/case-v1",
+            "title": "t",
+            "difficulty": "easy",
+            "env": "terminal",
+            **settings,
+        }
     )
     return verifier_version(Task("test/case-v1", root / "task", manifest, ""))
 
@@ -96,8 +98,10 @@ def test_the_same_size_at_the_same_time_is_seen_too(root: Path) -> None:
     assert version(root) != before
 
 
-def test_giving_up_being_right_is_part_of_it(root: Path) -> None:
-    assert version(root) != version(root, abstain=True)
+def test_what_decides_in_the_manifest_is_part_of_it(root: Path) -> None:
+    other = [{}, {"abstain": True}, {"grading": {"timeout_s": 90.0}}]
+    assert len({version(root, **settings) for settings in other}) == 3
+    assert version(root, setup={"timeout_s": 90.0}) == version(root)
 
 
 @pytest.mark.parametrize("text", ["not toml [", 'use = "absent.check"', "use = 3"])
