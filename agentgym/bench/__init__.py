@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -63,7 +64,7 @@ def run_bench(
         raise ConfigError(f"bench {name} takes no --jobs and no --provider; they are for: pool")
     if name != "rl" and models:
         raise ConfigError(f"bench {name} takes no --models; it is for: rl")
-    measured = asyncio.run(_measure(name, quick, jobs, provider, models))
+    measured = asyncio.run(_measure(name, quick, jobs, provider, models, _tell))
     from rich.console import Console
 
     console = Console()
@@ -73,8 +74,18 @@ def run_bench(
         json_file.write_text(json.dumps(measured.flat(), indent=2) + "\n")
 
 
+def _tell(line: str) -> None:
+    """Print what is measured now, for those that wait for minutes."""
+    print(f"bench: {line}", file=sys.stderr, flush=True)
+
+
 async def _measure(
-    name: str, quick: bool, jobs: Sequence[int] | None, provider: str | None, models: bool
+    name: str,
+    quick: bool,
+    jobs: Sequence[int] | None,
+    provider: str | None,
+    models: bool,
+    tell: Callable[[str], None],
 ) -> Measured:
     if name == "sandbox":
         from agentgym.bench.sandbox import measure_sandbox
@@ -99,11 +110,11 @@ async def _measure(
     if name == "web":
         from agentgym.bench.web import measure_web
 
-        return await measure_web(quick)
+        return await measure_web(quick, tell)
     if name == "desktop":
         from agentgym.bench.desktop import measure_desktop
 
-        return await measure_desktop(quick)
+        return await measure_desktop(quick, tell)
     if name == "cluster":
         from agentgym.bench.cluster import measure_cluster
 
@@ -111,7 +122,7 @@ async def _measure(
     if name == "swe":
         from agentgym.bench.swe import measure_swe
 
-        return await measure_swe(quick)
+        return await measure_swe(quick, tell)
     from agentgym.bench.pool import JOBS, QUICK_JOBS, measure_pool
 
     return await measure_pool(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -31,6 +31,7 @@ _LIVE: Final = 8
 _READY_S: Final = 60.0
 _RESETS, _STEPS, _TREES, _MANY_RESETS = 12, 40, 10, 200
 _QUICK_RESETS, _QUICK_STEPS, _QUICK_TREES, _QUICK_MANY = 5, 15, 5, 10
+_TOLD: Final = 20
 _ROWS, _COLUMNS = 60, 12
 _LEAST_CELLS: Final = 200
 _MOST_TREE_MS: Final = 20_000
@@ -62,11 +63,12 @@ chown -R user:user /home/user
 """
 
 
-async def measure_desktop(quick: bool) -> Figures:
+async def measure_desktop(quick: bool, tell: Callable[[str], None]) -> Figures:
     """Measure desktops of the recipe `desktop`, which is built first if needed.
 
     Args:
         quick: Whether to do fewer repetitions.
+        tell: Is told what is measured now.
 
     Raises:
         SandboxError: This machine cannot run bubblewrap, or the recipe cannot be built.
@@ -89,14 +91,20 @@ async def measure_desktop(quick: bool) -> Figures:
     async with AsyncExitStack() as closing:
         closing.push_async_callback(provider.close)
         folder = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="agentgym-bench-")))
+        tell("building the recipe, if it is not built")
         editor = await to_thread(_task, folder, "editor", "mousepad", "notes.txt", "milk\n" * 20)
         office = await to_thread(_task, folder, "office", _CALC, "numbers.csv", _sheet())
+        tell("resets, a desktop ready")
         await _ready_resets(figures["reset_ms.p50"], editor, provider, quick)
+        tell("steps")
         await _steps(figures, editor, provider, _QUICK_STEPS if quick else _STEPS)
         trees = _QUICK_TREES if quick else _TREES
+        tell("trees of LibreOffice Calc")
         await _trees(figures["tree_ms.p50"], office, provider, trees)
-        await _cold_resets(figures["cold_ms.p50"], editor, provider, many)
+        await _cold_resets(figures["cold_ms.p50"], editor, provider, many, tell)
+        tell("trees again")
         await _trees(figures["tree200_ms.p50"], office, provider, trees)
+        tell(f"{_LIVE} desktops at once")
         await _live(figures["live8_mb"], office, provider)
     figures.notes.append(
         "The memory is resident: pages that desktops share count for each of them."
@@ -147,10 +155,18 @@ async def _ready_resets(figure: Figure, task: Task, provider: SandboxProvider, q
             await episode.close()
 
 
-async def _cold_resets(figure: Figure, task: Task, provider: SandboxProvider, count: int) -> None:
+async def _cold_resets(
+    figure: Figure,
+    task: Task,
+    provider: SandboxProvider,
+    count: int,
+    tell: Callable[[str], None],
+) -> None:
     async with Environment(task, provider) as environment:
         await environment.prepare(0)
-        for _ in range(count):
+        for done in range(count):
+            if done % _TOLD == 0:
+                tell(f"resets, nothing started ahead: {done} of {count}")
             async with figure.timed():
                 episode = await environment.start(0)
             await episode.close()

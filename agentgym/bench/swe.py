@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from agentgym import catalogue
@@ -47,11 +47,12 @@ _WRITE_LARGE = (
 )
 
 
-async def measure_swe(quick: bool) -> Figures:
+async def measure_swe(quick: bool, tell: Callable[[str], None]) -> Figures:
     """Measure the bundled tasks of the suite `swe`.
 
     Args:
         quick: Whether to measure two tasks, fewer times each, and a smaller large repository.
+        tell: Is told what is measured now.
 
     Raises:
         SandboxError: This machine cannot run bubblewrap, or a solution does not pass.
@@ -70,8 +71,11 @@ async def measure_swe(quick: bool) -> Figures:
     )
     try:
         for task in measured_tasks()[: 2 if quick else None]:
+            tell(task.id)
             await _measure_task(figures, task, provider, 2 if quick else _GRADINGS)
+        tell("a large repository")
         await _measure_large(figures, provider, _LARGE_FILES // (10 if quick else 1))
+        tell("mining")
         rate = await candidates_per_min(provider, quick)
         figures["mine.candidates_per_min"].samples.append(rate)
     finally:

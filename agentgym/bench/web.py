@@ -79,11 +79,12 @@ def miniwob_pages() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-async def measure_web(quick: bool) -> Figures:
+async def measure_web(quick: bool, tell: Callable[[str], None]) -> Figures:
     """Return the figures of the browser surface on this machine.
 
     Args:
         quick: Whether to do fewer repetitions.
+        tell: Is told what is measured now.
 
     Raises:
         ConfigError: There is no browser.
@@ -122,15 +123,21 @@ async def measure_web(quick: bool) -> Figures:
     try:
         await (await kind.attach(context)).close()  # starts the browser
         resets, steps = (_QUICK, 2 * _QUICK) if quick else (_RESETS, _STEPS)
+        tell("resets")
         await _resets(figures, kind, context, pool, resets)
+        tell("steps")
         await _steps(figures, kind, context, steps)
+        tell("forks")
         await _forks(figures, sites, pool, resets)
+        tell(f"{_CONTEXTS} contexts at once")
         await _many(figures, kind, context, pool, _QUICK_RUN_S if quick else _RUN_S)
     finally:
         await kind.close()
         await engine().run(pool.close())
+    tell("sites")
     await asyncio.to_thread(_sites, figures, resets)
     if pages is not None:
+        tell("BrowserGym on the same page")
         await _beside(figures, pages / _PAGE, quick)
     return figures
 
