@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from agentgym.errors import ActionError, TaskError
 from agentgym.manifest import read_text, show_path
 from agentgym.record.volatile.masking import Masking
 from agentgym.record.volatile.times import Period
-from agentgym.records import Action
+from agentgym.records import Action, Verdict
 from agentgym.rollout.reexecution import compare
 from agentgym.services.setup_context import load_change
 from agentgym.task.model import Instance
@@ -145,12 +146,29 @@ async def repeats(subject: Subject) -> Sequence[str]:
             "two runs of the solution leave different files or rows; name paths that may differ "
             "in replay.volatile_paths or make it the same"
         ]
-    if first.verdict != second.verdict:
-        told = [f"{c.id}: {c.message}" for c in first.verdict.checkpoints]
-        now = [f"{c.id}: {c.message}" for c in second.verdict.checkpoints]
-        differing = [f"{a!r} and {b!r}" for a, b in zip(told, now, strict=False) if a != b]
-        return [f"the same end was judged twice and differently: {'; '.join(differing)}"]
-    return []
+    differing = judged_differently(first, second)
+    return [f"the same end was judged twice and differently: {differing}"] if differing else []
+
+
+def judged_differently(first: Played, second: Played) -> str:
+    """Return how the verdicts of two runs with the same end differ; empty if they do not.
+
+    A policy that waits for a screen may need another number of calls. Milestones are reached in
+    other steps then, and messages may name them, so neither is compared.
+    """
+    one, other = first.verdict, second.verdict
+    if [step.action for step in first.steps] != [step.action for step in second.steps]:
+        one, other = _without_steps(one), _without_steps(other)
+    if one == other:
+        return ""
+    told, now = ([f"{c.id}: {c.message}" for c in v.checkpoints] for v in (one, other))
+    differing = [f"{a!r} and {b!r}" for a, b in zip(told, now, strict=False) if a != b]
+    return "; ".join(differing) or f"scores {one.score:.4g} and {other.score:.4g}"
+
+
+def _without_steps(verdict: Verdict) -> Verdict:
+    results = [replace(result, message="", step=None) for result in verdict.checkpoints]
+    return replace(verdict, checkpoints=tuple(results))
 
 
 async def reads(subject: Subject) -> Sequence[str]:
