@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from agentgym.env.episode import Episode
-from agentgym.errors import AgentGymError, SandboxEndedError
+from agentgym.errors import AgentGymError, SandboxEndedError, SandboxLimitError
 from agentgym.records import CheckStatus, Effect, Grading, StepGrade, Verdict
 from agentgym.swe.grading import Grade
 from agentgym.swe.patch import Patch, PatchError
@@ -69,7 +69,8 @@ class StepTests:
             grade = await self._score(step.index)
         except SandboxEndedError:
             grade = None  # the agent ended its own sandbox; its next step reports that
-        except PatchError as error:
+        except (PatchError, SandboxLimitError) as error:
+            # What the agent left cannot be read or is too large: it is no patch.
             grade = self._moved(step.index, 0.0, str(error))
         except AgentGymError as error:
             grade = StepGrade(step.index, CheckStatus.ERROR, "error", tidy(str(error)))

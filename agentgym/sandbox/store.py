@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from agentgym.errors import SandboxError
+from agentgym.errors import SandboxError, SandboxLimitError
 from agentgym.records import Bounds, Change, ChangeKind
 from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, sweep
@@ -121,7 +121,8 @@ class LayerStore:
         """Merge layers (topmost first, an upper directory counts) into one new layer.
 
         Raises:
-            SandboxError: The disk is full, or a path is too long for the kernel.
+            SandboxLimitError: A path is too long for the kernel.
+            SandboxError: The disk is full.
         """
         layer = self._fresh("s")
         try:
@@ -129,7 +130,9 @@ class LayerStore:
         except OSError as error:
             with contextlib.suppress(OSError):
                 self.remove(layer)
-            raise SandboxError(f"the sandbox's files cannot be copied: {error}") from error
+            # The guest goes to any depth step by step; the disk is the host's.
+            kind = SandboxLimitError if error.errno == errno.ENAMETOOLONG else SandboxError
+            raise kind(f"the sandbox's files cannot be copied: {error}") from error
         return layer
 
     def shallow(self, layers: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ count as passed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from xml.etree import ElementTree
@@ -17,6 +17,7 @@ from agentgym.errors import VerifierError
 
 REPORT_BYTES = 32 * 2**20
 _SUITES = 200_000
+_PIECE_BYTES, _DEEPEST = 65_536, 20
 
 
 class Outcome(StrEnum):
@@ -103,19 +104,41 @@ def read_junit(report: bytes) -> dict[str, Outcome]:
         raise ReportError(f"a test report of {len(report)} bytes; expected {REPORT_BYTES} at most")
     if re.search(rb"<!(DOCTYPE|ENTITY)", report, re.IGNORECASE):
         raise ReportError("a test report with a document type; expected plain JUnit XML")
+    found: dict[str, Outcome] = {}
     try:
-        root = ElementTree.fromstring(report)
+        for case in _cases(report):
+            name, outcome = _id_of(case), _outcome_of(case)
+            found[name] = worse(found.get(name, Outcome.PASS), outcome)
+            if len(found) > _SUITES:
+                raise ReportError(f"a test report with more than {_SUITES} tests")
     except (ElementTree.ParseError, ValueError, LookupError, RecursionError) as error:
         raise ReportError(f"a test report that is not XML: {error}") from None
-    if root.tag not in ("testsuites", "testsuite"):
-        raise ReportError(f"a test report that begins with <{root.tag}>; expected <testsuites>")
-    found: dict[str, Outcome] = {}
-    for case in root.iter("testcase"):
-        name, outcome = _id_of(case), _outcome_of(case)
-        found[name] = worse(found.get(name, Outcome.PASS), outcome)
-        if len(found) > _SUITES:
-            raise ReportError(f"a test report with more than {_SUITES} tests")
     return found
+
+
+def _cases(report: bytes) -> Iterator[Element]:
+    """Yield the test cases of a report; none is kept, and what lies too deep is refused."""
+    parser = ElementTree.XMLPullParser(("start", "end"))
+    above: list[Element] = []
+    for begin in range(0, len(report), _PIECE_BYTES):
+        parser.feed(report[begin : begin + _PIECE_BYTES])
+        for event, element in parser.read_events():
+            if event == "start":
+                if not above and element.tag not in ("testsuites", "testsuite"):
+                    tag = element.tag
+                    raise ReportError(
+                        f"a test report that begins with <{tag:.50}>; expected <testsuites>"
+                    )
+                above.append(element)
+                if len(above) > _DEEPEST:
+                    raise ReportError(f"a test report with elements more than {_DEEPEST} deep")
+                continue
+            above.pop()
+            if element.tag == "testcase":
+                yield element
+            if above and above[-1].tag != "testcase":
+                above[-1].remove(element)
+    parser.close()
 
 
 def worse(one: Outcome, other: Outcome) -> Outcome:
@@ -124,8 +147,25 @@ def worse(one: Outcome, other: Outcome) -> Outcome:
     return max(known, key=_SEVERITY.index, default=Outcome.MISSING)
 
 
+def id_of_node(node: str, file: str) -> str:
+    """Return the id that a JUnit XML report of pytest gives a test.
+
+    Args:
+        node: The node id of pytest.
+        file: The file that defines the test; another one than the node id names if it is inherited.
+    """
+    path, bracket, parameters = node.partition("[")
+    *owners, name = path.split("::")
+    if owners:
+        owners[0] = re.sub(r"\.py$", "", owners[0].replace("/", "."))
+    return _id(f"{name}{bracket}{parameters}", ".".join(owners), file)
+
+
 def _id_of(case: Element) -> str:
-    name, owner, file = case.get("name", ""), case.get("classname", ""), case.get("file")
+    return _id(case.get("name", ""), case.get("classname", ""), case.get("file"))
+
+
+def _id(name: str, owner: str, file: str | None) -> str:
     if not file:
         return f"{owner}::{name}" if owner else name
     module = re.sub(r"\.py$", "", file).replace("/", ".")

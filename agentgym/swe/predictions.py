@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentgym.errors import ConfigError
+from agentgym.regular_file import read_regular
 from agentgym.swe import instance_fields as read
 from agentgym.swe.instance import Instance
 from agentgym.swe.instance_fields import FieldError
@@ -38,9 +39,7 @@ def read_predictions(path: Path) -> tuple[Prediction, ...]:
         ConfigError: The file cannot be read, or an entry is wrong; the message names it.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"{path}: larger than {MAX_BYTES >> 30} GiB; split it")
-        text = path.read_text("utf-8-sig")
+        text = read_regular(path, MAX_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

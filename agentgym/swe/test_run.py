@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import posixpath
 import zlib
@@ -14,11 +15,12 @@ from typing import Any, TypeAlias
 from agentgym.errors import GuestFileError, SandboxEndedError, SandboxLimitError
 from agentgym.protocols import Room
 from agentgym.swe.canaries import Canaries, make_canaries
-from agentgym.swe.outcomes import REPORT_BYTES, Outcome, ReportError, read_junit
+from agentgym.swe.outcomes import REPORT_BYTES, Outcome, ReportError, id_of_node, read_junit
 from agentgym.swe.patch import Entry, Patch, overlay
 
 _ENDED = (SandboxEndedError, SandboxLimitError)
-_PROGRAM = Path(__file__).with_name("inside") / "run_tests.py"
+_INSIDE = Path(__file__).with_name("inside")
+_IMPORT = "from agentgym.swe.inside import watching\n"
 _PLACE = "/tmp/run.py"
 _PYTHON = "/usr/bin/python3"
 _GRACE_S = 20.0
@@ -164,7 +166,7 @@ def _run(
     }
     stdin = b"".join((json.dumps(whole).encode(), b"\n", *(one.data for _, one in files)))
     try:
-        room.write(_PLACE, _PROGRAM.read_bytes())
+        room.write(_PLACE, _program())
         # Not -I: the hash seed is a variable. The room's variables are the grader's.
         done = room.run(
             [_PYTHON, "-sSP" if "command" in order else "-sP", _PLACE],
@@ -177,7 +179,7 @@ def _run(
             said = done.stderr.decode("utf-8", "replace").strip()[-300:]
             return {"problem": f"the test runner ended with {done.exit_code}: {said}"}
         seen: dict[str, Any] = json.loads(done.stdout)
-        for key in ("report", "log"):
+        for key in ("told", "report", "log"):
             packed = seen.pop(f"{key}_file", None)
             data = _read_file(room, packed) if packed else base64.b64decode(seen[key])
             seen[key] = zlib.decompressobj().decompress(data, REPORT_BYTES)
@@ -199,6 +201,19 @@ def _read_file(room: Room, path: str) -> bytes:
         raise ValueError(str(error)) from None
 
 
+@functools.cache
+def _program() -> bytes:
+    """Return the program of the room, with the module that it imports, as one file."""
+    watching, program = ((_INSIDE / name).read_text() for name in ("watching.py", "run_tests.py"))
+    before, found, after = program.partition(_IMPORT)
+    assert found, "run_tests.py does not import its other half"
+    module = (
+        "from types import ModuleType\n\nwatching = ModuleType('watching')\n"
+        f"exec(compile({watching!r}, 'watching.py', 'exec'), vars(watching))\n"
+    )
+    return (before + module + after).encode()
+
+
 def _read(seen: Mapping[str, Any], canaries: Canaries) -> TestRun:
     problem, outcomes = str(seen.get("problem", "")), {}
     if not problem and not seen["report"]:
@@ -209,17 +224,35 @@ def _read(seen: Mapping[str, Any], canaries: Canaries) -> TestRun:
         except ReportError as error:
             problem = str(error)
     wrong = canaries.wrong(outcomes)
-    if not problem and sum(one is not Outcome.PASS for one in outcomes.values()) < seen["failed"]:
-        problem = f"the report tells of fewer failed tests than the {seen['failed']} that were seen"
     if not problem and seen["exit_code"] != _TESTS_FAILED:
         problem = f"pytest ended with {seen['exit_code']}; expected 1, for tests that must fail"
-    if not problem and seen["tampered"]:
-        problem = f"the code under test meddles with the tests: {seen['tampered']:.200}"
+    if not problem:
+        problem = _contradiction(bytes(seen["told"]).decode("utf-8", "replace"), outcomes)
     if not problem and wrong:
         problem = f"{len(wrong)} tests of the grader have outcomes that an honest run cannot have"
     own = tuple(canaries.modules)
     kept = {name: seen for name, seen in outcomes.items() if not name.startswith(own)}
     return _described(seen, {} if problem else kept, problem)
+
+
+def _contradiction(told: str, outcomes: Mapping[str, Outcome]) -> str:
+    """Return what the runner saw that the report contradicts, or that tests must not do."""
+    seen: dict[str, set[str]] = {"P": set(), "F": set()}
+    for line in told.split("\n")[:-1]:
+        letter, what = line[:1], line[1:]
+        if letter not in seen:
+            said = what if letter == "M" else line
+            return f"the code under test meddles with the tests: {said:.200}"
+        file, _, node = what.partition("\t")
+        seen[letter].add(id_of_node(node, file))
+    passed = {name for name, outcome in outcomes.items() if outcome is Outcome.PASS}
+    for name in sorted(passed & seen["F"]):
+        return f"the report tells of a pass that was a failure: {name:.200}"
+    for name in sorted(passed - seen["P"]):
+        return f"the report tells of a pass that was not seen: {name:.200}"
+    for name in sorted(seen["F"] - set(outcomes)):
+        return f"the report lacks a test that failed: {name:.200}"
+    return ""
 
 
 def _described(seen: Mapping[str, Any], outcomes: Mapping[str, Outcome], problem: str) -> TestRun:

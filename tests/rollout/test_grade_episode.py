@@ -16,6 +16,7 @@ from agentgym.rollout.grading import (
 )
 from agentgym.rollout.run import run_episode
 from agentgym.task.load import find_task
+from agentgym.task.model import GradingManifest
 from agentgym.verify.rubric import load_rubric
 from agentgym.verify.steps.registry import USUAL, create
 from agentgym.verify.version import verifier_version
@@ -137,6 +138,7 @@ async def test_a_task_without_a_rubric_has_no_milestones_and_no_problem(
 ):
     task = counter_task()
     task.folder, task.manifest.abstain = tmp_path, False
+    task.manifest.grading = GradingManifest()
     task.manifest.model_fields_set = {"answer"}
     monkeypatch.setattr(grading, "find_task", lambda task_id: task)
     monkeypatch.setattr(grading, "offered_tools", lambda task: CounterEnvironment(task, None).tools)

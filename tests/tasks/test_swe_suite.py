@@ -10,7 +10,9 @@ from built_images import take_image
 from suite_checks import check_form, check_soundness, folders_of
 
 from agentgym import plugins
+from agentgym.authoring.subject import Subject
 from agentgym.env.spec import spec_of
+from agentgym.records import Action
 from agentgym.sandbox.recipe import load_recipe
 from agentgym.swe.grading import longest_s
 from agentgym.swe.native import Issue
@@ -41,6 +43,18 @@ async def test_it_is_sound(task_id, stage, full, note):
         pytest.skip("this version of the task is noted as sound")
     take_image("swe-python")
     await check_soundness(folder, stage, full=full, note=note)
+
+
+@pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("task_id", sorted(FOLDERS, key=lambda id: "relay-slow" not in id))
+async def test_doing_nothing_is_judged(task_id, stage):
+    """What stops the code under test, or listens to it, must not leave a wrong patch unscored."""
+    take_image("swe-python")
+    subject = Subject(find_task(task_id), (0,), stage)
+    verdict = (await subject.play([Action("submit", {})])).verdict
+    subject.close()
+    assert verdict.scored and not verdict.outcome, verdict
 
 
 @every_task

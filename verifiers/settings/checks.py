@@ -27,6 +27,11 @@ _PREFERENCE = re.compile(r'user_pref\("([^"\\]{1,200})", (.{1,60000})\);')
 _MOST_NAMES = 20_000
 
 
+class _Settings(configparser.RawConfigParser):
+    # Names may hold colons, and this pattern takes linear time, unlike the one of the library.
+    OPTCRE = re.compile(r"(?P<option>[^=]*)(?P<vi>=)(?P<value>.*)$")
+
+
 def holds(evidence: Evidence, path: str, format: str, values: Mapping[str, Any]) -> CheckResult:
     """A store holds these values.
 
@@ -108,8 +113,7 @@ def _text(data: bytes, path: str) -> str:
 
 
 def _ini(data: bytes, path: str) -> dict[str, Any]:
-    reader = configparser.RawConfigParser(
-        delimiters=("=",),
+    reader = _Settings(
         comment_prefixes=("#",),
         default_section="\0",
         empty_lines_in_values=False,

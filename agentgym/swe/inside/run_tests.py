@@ -3,7 +3,8 @@
 It reads an order from standard input, lays the patch over the repository, runs the tests in a child
 process, ends every process that they left, and only then writes what it has seen. The child has no
 descriptor of this process, and its memory is closed to it (prctl(2), PR_SET_DUMPABLE). A report
-counts only with the secret that the child's runner got before any tested code ran.
+counts only with the secret that the child's runner got before any tested code ran. `watching` is
+sent with this program, as one file.
 
 Order: a line of JSON, then the contents of the files that it names, one after the other. Answer: a
 line of JSON; a report that is too long for a line lies in a file that it names.
@@ -14,27 +15,26 @@ Each module that is imported here takes time of every grading; most of these pyt
 import base64
 import contextlib
 import ctypes
-import io
 import json
-import operator
 import os
+import resource
 import select
 import shutil
 import signal
 import stat
 import sys
 import time
-import traceback
-import warnings
 import zlib
-from collections.abc import Callable, Generator, Sequence
-from types import CodeType, FrameType, FunctionType, ModuleType
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-REPORT_BYTES = 32 * 2**20
+from agentgym.swe.inside import watching
+
+REPORT_BYTES, TOLD_BYTES = 32 * 2**20, 8 * 2**20
 LINE_BYTES = 40_000
 _SET_DUMPABLE, _SET_SUBREAPER = 4, 36
 _CLEAN_UP_S = 10.0
+_REPORT_END = 4000
 
 
 def main() -> None:
@@ -43,9 +43,8 @@ def main() -> None:
         sys.exit("prctl failed")
     order = json.loads(sys.stdin.buffer.readline())
     lay_over(order["root"], order["remove"], order["files"], sys.stdin.buffer.read())
-    secret = os.urandom(32)
     started = time.monotonic()
-    seen = watch(*start(order, secret, prctl), order, secret)
+    seen = watch(*start(order, prctl), order)
     seen["tests_s"] = time.monotonic() - started
     seen["clean"] = end_descendants()
     answer(seen)
@@ -87,14 +86,16 @@ def place(root: str, path: str) -> str:
     return full
 
 
-def start(order: dict[str, Any], secret: bytes, prctl: Callable[..., int]) -> tuple[int, int, int]:
+def start(order: dict[str, Any], prctl: Callable[..., int]) -> tuple[int, int, int, bytes]:
+    """Start the child; return its id, the ends of its pipes, and the secret of its report."""
+    secret = [os.urandom(32)]
     log, log_end = os.pipe()
     report, report_end = os.pipe()
     child = os.fork()
     if child:
         os.close(log_end)
         os.close(report_end)
-        return child, log, report
+        return child, log, report, secret[0]
     try:
         prctl(_SET_DUMPABLE, 1, 0, 0, 0)
         os.setsid()
@@ -102,43 +103,55 @@ def start(order: dict[str, Any], secret: bytes, prctl: Callable[..., int]) -> tu
         for end, number in ((nothing, 0), (log_end, 1), (log_end, 2)):
             os.dup2(end, number)
         sys.stdin = open(0, closefd=False)  # noqa: SIM115
-        # Its own number for the report, far from those that tests count on.
-        os.dup2(report_end, 900, inheritable=False)
-        os.closerange(3, 900)
+        number = _dup_beyond_limit(report_end)
+        os.closerange(3, number)
         os.chdir(order["root"])
         os.environ.update(order["env"])
         if "command" in order:
-            os.close(900)
+            os.close(number)
             os.execvp(order["command"][0], order["command"])
-        run_pytest(order, secret, 900)
+        run_pytest(order, secret, number)
     finally:
         os._exit(70)
 
 
-def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
+def _dup_beyond_limit(end: int) -> int:
+    """Give a pipe a number that programs do not close with all others that they may have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    number = min(hard - 1, max(soft, _REPORT_END))
+    os.dup2(end, number, inheritable=False)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, number), hard))
+    return number
+
+
+def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoReturn:
     """Run pytest in this process and pass its JUnit XML on; never returns."""
+    # No frame below which tests run keeps the secret.
+    watching.seal_with(secret.pop(), report, REPORT_BYTES)
+    tell = watching.teller(report)
     folder = f"/tmp/{os.urandom(8).hex()}"
     os.mkdir(folder, 0o700)
     junit, config = f"{folder}/report.xml", f"{folder}/{order['config_name']}"
     with open(config, "w") as file:
         file.write(order["config"])
     import unittest.case
-    import xml.etree.ElementTree
 
     import pytest
     from _pytest import junitxml, runner
 
-    # Tested code may replace what writes and reads the report.
+    # Tested code may replace what writes and sends the report.
     vars(junitxml)["open"] = open
-    opened, write, leave, count = io.FileIO, os.write, os._exit, len
+    audit, leave = sys.audit, os._exit
     # Tested code need not learn from its environment that tests run.
     vars(runner)["_update_current_test_var"] = lambda item, when: None
     sys.argv = ["python3"]
     root = order["root"]
-    parts = (pytest, unittest.case, xml.etree.ElementTree)
-    replaced = watch_parts(parts, root, order["tests"])
-    tampered = watch_code(root, order["targets"], order["tests"])
-    watching, failed = watch_reports(pytest, replaced, tampered)
+    parts = (pytest, unittest.case)
+    places = watching.Places(root, order["targets"], order["tests"])
+    replaced = watching.watch_parts(parts, places)
+    look = watching.watch_code(places, tell)
+    plugin = watching.watch_reports(pytest, replaced, look, places, tell)
     code = pytest.main(
         [
             *("-q", "--color=no", "--tb=line", "--runxfail", "--continue-on-collection-errors"),
@@ -148,209 +161,27 @@ def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
             *(word for plugin in order["plugins"] for word in ("-p", plugin)),
             *order["targets"],
         ],
-        plugins=[watching],
+        plugins=[plugin],
     )
-    tampered += replaced(whole=True)
-    text = opened(junit).read(REPORT_BYTES) or b""
-    # Methods of built-in types, which tested code cannot replace.
-    said = " ".join(tampered[:1]).encode("utf-8", "replace").replace(b"\n", b" ")
-    left = b"%b%d %b\n%b%b" % (secret, count(failed), said, text, secret)
-    while left:
-        left = left[write(report, left) :]
+    look()
+    for what in replaced(whole=True):
+        tell(b"M", what)
+    audit(watching.SEAL, junit)
     # Without the handlers that tested code may have registered.
     leave(code + 0)
     raise AssertionError("it has left")
 
 
-def watch_code(root: str, targets: Sequence[str], tests: Sequence[str]) -> list[str]:
-    """Note what of the tested code reads a test module, searches memory or listens to the run.
-
-    Tests and pytest may.
-    """
-    hidden = {os.path.realpath(os.path.join(root, path)) for path in targets}
-    own = tuple(os.path.join(root, path) for path in tests)
-    runner = sys.modules["_pytest"].__file__ or ""
-    # A traceback or a warning quotes the lines of its frames.
-    trusted = (os.path.dirname(runner) + "/", traceback.__file__, warnings.__file__, *own)
-    searches = {
-        *("gc.get_objects", "gc.get_referrers", "gc.get_referents"),
-        *("sys.setprofile", "sys.settrace", "sys.addaudithook", "sys.monitoring.register_callback"),
-    }
-    found: list[str] = []
-    real, fsdecode, below = os.path.realpath, os.fsdecode, root + "/"
-
-    def note(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open":
-            if not isinstance(arguments[0], str | bytes):
-                return
-            if real(fsdecode(arguments[0])) not in hidden:
-                return
-        elif event not in searches:
-            return
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if name.startswith(trusted):
-                return
-            if name.startswith(below):
-                break
-            frame = frame.f_back
-        # A thread of its own has no frame of anybody else.
-        where = "a thread" if frame is None else frame.f_code.co_filename
-        found.append(f"{where}: {'it reads a test' if event == 'open' else event}")
-
-    sys.addaudithook(note)
-    return found
-
-
-def watch_parts(
-    modules: Sequence[Any], root: str, tests: Sequence[str]
-) -> Callable[..., list[str]]:
-    """Return a function that names the parts of the test runner that were replaced since.
-
-    Parts are functions and classes of pytest, its plug-in system and unittest. Tests and plug-ins
-    of the environment, which lie beside pytest, may replace a function by one of their own.
-    ``whole=True`` compares the code of every function, even if none was written.
-    """
-    places = [os.path.dirname(os.path.dirname(module.__file__)) for module in modules]
-    own = tuple(f"{place}/" for place in [*places, *(os.path.join(root, path) for path in tests)])
-    names = {module.__name__.partition(".")[0] for module in modules} | {"_pytest", "pluggy"}
-    holders: list[Any] = [
-        module for name, module in list(sys.modules.items()) if name.partition(".")[0] in names
-    ]
-    for module in tuple(holders):
-        holders += [
-            value
-            for value in vars(module).values()
-            if isinstance(value, type) and value.__module__ == module.__name__
-        ]
-    kinds = (FunctionType, staticmethod, classmethod, property, type, ModuleType)
-    parts = []
-    for holder in holders:
-        kept = {name: value for name, value in vars(holder).items() if isinstance(value, kinds)}
-        if kept:
-            # With one name, an `itemgetter` returns no tuple.
-            now = operator.itemgetter(*kept, next(iter(kept)))
-            values = (*kept.values(), next(iter(kept.values())))
-            parts.append((vars(holder), now, holder.__name__, tuple(kept), values))
-    functions = {
-        id(one): one
-        for *_, values in parts
-        for one in (getattr(value, "__func__", value) for value in values)
-        if isinstance(one, FunctionType)
-    }
-    known = tuple(functions.values())
-    codes = tuple(one.__code__ for one in known)
-    # Most of a run nothing is replaced, and then no line of Python runs for each part.
-    same, every, each, code_of = operator.is_, all, map, operator.attrgetter("__code__")
-    field, kind_of, code_kind = getattr, type, CodeType
-
-    written: list[object] = []
-    files: dict[str, list[CodeType]] = {}
-    begun = time.time()
-
-    def note(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "object.__setattr__" and arguments[1] == "__code__":
-            written.append(arguments[0])
-
-    sys.addaudithook(note)
-
-    def is_foreign(value: object) -> bool:
-        code: Any = field(field(value, "__func__", value), "__code__", None)
-        # Any object may have such attributes, and equal everything.
-        if kind_of(code) is not code_kind or not code.co_filename.startswith(own):
-            return True
-        path = code.co_filename
-        # A name is easily forged: the code must be that of the file.
-        if path not in files:
-            files[path] = codes_of(path, begun)
-        return code not in files[path]
-
-    def replaced(whole: bool = False) -> list[str]:
-        found = []
-        for held, now, holder, names, values in parts:
-            try:
-                if every(each(same, now(held), values)):
-                    continue
-            except KeyError:
-                pass
-            for name, value in zip(names, values, strict=False):
-                if held.get(name) is not value and is_foreign(held.get(name)):
-                    found.append(f"{holder}.{name} was replaced")
-        # The interpreter tells of each code that is written, so comparing them all can wait.
-        if (written or whole) and not every(each(same, each(code_of, known), codes)):
-            found += [
-                f"the code of {code.co_name} was replaced"
-                for one, code in zip(known, codes, strict=True)
-                if one.__code__ is not code and is_foreign(one)
-            ]
-        return found
-
-    return replaced
-
-
-def codes_of(
-    path: str,
-    until: float,
-    opened: Any = io.FileIO,
-    looked: Any = os.fstat,
-    compiled: Any = compile,
-    kind: type = CodeType,
-) -> list[CodeType]:
-    """Return the code of a source file and of every function in it.
-
-    The result is empty if the file has no code, or was changed after the time `until`.
-    """
-    try:
-        with opened(path) as file:
-            if looked(file.fileno()).st_ctime > until:
-                return []
-            left = [compiled(file.read(), path, "exec", dont_inherit=True)]
-    except (OSError, ValueError, SyntaxError):
-        return []
-    codes = []
-    while left:
-        codes.append(left.pop())
-        left += [one for one in codes[-1].co_consts if type(one) is kind]
-    return codes
-
-
-def watch_reports(
-    pytest: Any, replaced: Callable[[], list[str]], found: list[str]
-) -> tuple[object, set[str]]:
-    """Return a plug-in that watches how reports are made, and the tests that it saw not pass.
-
-    It looks for replaced parts before the report of a test is made. What was raised may run code
-    while that is done, so its report must not tell of a pass.
-    """
-    failed: set[str] = set()
-
-    class Watch:
-        @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
-        def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, object]:
-            if call.when == "call":
-                found.extend(replaced())
-            raised = call.excinfo is not None
-            report = yield
-            if report.outcome != "passed":
-                failed.add(item.nodeid)
-            elif raised:
-                found.append(f"{item.nodeid}: what failed is reported as passed")
-            return report
-
-    return Watch(), failed
-
-
 def watch(
-    child: int, log: int, report: int, order: dict[str, Any], secret: bytes
+    child: int, log: int, report: int, secret: bytes, order: dict[str, Any]
 ) -> dict[str, Any]:
     """Collect output and report until the child ends or its time is over."""
     begun, limit = time.monotonic(), order["timeout_s"]
     until = begun + limit
     kept = {log: bytearray(), report: bytearray()}
-    most = {log: order["log_bytes"], report: REPORT_BYTES + 64}
+    most = {log: order["log_bytes"], report: TOLD_BYTES + REPORT_BYTES + 64}
     process = os.pidfd_open(child)
-    omitted, waiting = 0, [process, log, report]
+    omitted, waiting = {log: 0, report: 0}, [process, log, report]
     status: int | None = None
     while True:
         left = until - time.monotonic()
@@ -373,23 +204,21 @@ def watch(
             kept[end] += data
             surplus = len(kept[end]) - most[end]
             if surplus > 0:
-                omitted += surplus
+                omitted[end] += surplus
                 del kept[end][:surplus]
         if left <= 0 and (not ready or status is None or time.monotonic() > until + 1):
             break
     os.close(process)
-    text = bytes(kept[report])
-    valid = text.startswith(secret) and text.endswith(secret) and len(text) >= 64
-    told, _, report_text = text[32:-32].partition(b"\n") if valid else (b"0 ", b"", b"")
-    failed, _, tampered = told.partition(b" ")
+    told, _, sealed = bytes(kept[report]).partition(secret)
+    # If lines were lost, the report says nothing.
+    valid = sealed.endswith(secret) and not omitted[report]
     return {
         "exit_code": status,
         "timed_out": status is None,
-        "failed": int(failed),
-        "tampered": tampered.decode("utf-8", "replace"),
-        "report": report_text,
+        "told": told[:TOLD_BYTES],
+        "report": sealed.removesuffix(secret) if valid and len(told) <= TOLD_BYTES else b"",
         "log": bytes(kept[log]),
-        "omitted_bytes": omitted,
+        "omitted_bytes": omitted[log],
     }
 
 
@@ -439,7 +268,7 @@ def descendants() -> set[int]:
 
 
 def answer(seen: dict[str, Any]) -> None:
-    packed = {key: zlib.compress(seen.pop(key)) for key in ("report", "log")}
+    packed = {key: zlib.compress(seen.pop(key)) for key in ("told", "report", "log")}
     for key, data in packed.items():
         if len(data) <= LINE_BYTES // 2:
             seen[key] = base64.b64encode(data).decode()

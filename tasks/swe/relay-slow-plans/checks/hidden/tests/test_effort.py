@@ -7,10 +7,23 @@ import pytest
 from relay import Board, CircleError, Graph, Job, plan
 
 SIZE = 400
+ELSEWHERE = ("_thread.start_new_thread", "os.fork", "subprocess.Popen")
 
 
 class TooMuch(Exception):
     pass
+
+
+counting = []
+
+
+def refuse(event, arguments):
+    """No steps are counted in other threads and processes, so none may begin."""
+    if counting and event in ELSEWHERE:
+        raise TooMuch(event)
+
+
+sys.addaudithook(refuse)
 
 
 @pytest.fixture
@@ -26,15 +39,19 @@ def within():
             if event in ("call", "line"):
                 left -= 1
                 if left < 0:
+                    # The interpreter would take it away in the frame that is counted.
+                    sys.settrace(None)
                     raise TooMuch(f"more than {steps} steps")
             return count
 
         before = sys.gettrace()
+        counting.append(steps)
         sys.settrace(count)
         try:
             return call()
         finally:
             sys.settrace(before)
+            counting.clear()
 
     return within
 
