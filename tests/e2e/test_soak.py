@@ -104,14 +104,16 @@ class Soak:
 
     def life_of_a_worker(self, until):
         """Run `agentgym eval` until so many episodes are over, hurting guests; then kill it."""
-        process = subprocess.Popen(
-            [PROGRAM, "eval", *self.named, "--out", "run", "--resume"],
-            cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        # Nobody reads while it plays, and a pipe would be full after 700 episodes.
+        said = self.home / "said"
+        with said.open("w") as stderr:
+            process = subprocess.Popen(
+                [PROGRAM, "eval", *self.named, "--out", "run", "--resume"],
+                cwd=self.home,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
         try:
             with self.hurting(process.pid):
                 while finished(self.database) < until and not ended_within(process, 0.02):
@@ -121,7 +123,8 @@ class Soak:
                 process.kill()
         finally:
             process.kill()
-            _, words = process.communicate(timeout=30)
+            process.wait(timeout=30)
+        words = said.read_text()
         assert "Traceback" not in words, words
         assert wait_until(lambda: not survivors(family)), survivors(family)
 
