@@ -61,7 +61,7 @@ def seal_with(secret: bytes, end: int, most_bytes: int) -> None:
 
 
 class Places:
-    """Which code is tested, and which belongs to the tests.
+    """Tells tested code from that of the tests, by its files.
 
     Args:
         root: The repository.
