@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -17,7 +18,7 @@ from agentgym.errors import VerifierError
 
 REPORT_BYTES = 32 * 2**20
 _SUITES = 200_000
-_PIECE_BYTES, _DEEPEST = 65_536, 20
+_PIECE_BYTES, _DEEPEST, _MOST_CHILDREN = 65_536, 20, 1_000
 
 
 class Outcome(StrEnum):
@@ -118,7 +119,7 @@ def read_junit(report: bytes) -> dict[str, Outcome]:
 
 def _cases(report: bytes) -> Iterator[Element]:
     """Yield the test cases of a report; none is kept, and what lies too deep is refused."""
-    parser = ElementTree.XMLPullParser(("start", "end"))
+    parser: Any = ElementTree.XMLPullParser(("start", "end"))
     above: list[Element] = []
     for begin in range(0, len(report), _PIECE_BYTES):
         parser.feed(report[begin : begin + _PIECE_BYTES])
@@ -129,6 +130,8 @@ def _cases(report: bytes) -> Iterator[Element]:
                     raise ReportError(
                         f"a test report that begins with <{tag:.50}>; expected <testsuites>"
                     )
+                if above and above[-1].tag == "testcase" and len(above[-1]) > _MOST_CHILDREN:
+                    raise ReportError(f"a test case with more than {_MOST_CHILDREN} elements")
                 above.append(element)
                 if len(above) > _DEEPEST:
                     raise ReportError(f"a test report with elements more than {_DEEPEST} deep")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentgym.swe.outcomes import Outcome, ReportError, apply_rules, read_junit
+from agentgym.swe.outcomes import Outcome, ReportError, apply_rules, id_of_node, read_junit
 
 REPORT = b"""<?xml version="1.0"?><testsuites><testsuite>
 <testcase classname="tests.test_a" name="test_one" file="tests/test_a.py"/>
@@ -63,3 +63,27 @@ def test_missing_tests_and_empty_lists_resolve_nothing():
 def test_announced_failures_may_count_where_a_data_set_says_so():
     keep = ["tests/test_a.py::test_four"]
     assert apply_rules(SEEN, ["pkg.Class::other"], keep, xfail_passes=True).resolved
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<a>" * 100 + "</a>" * 100, f"<testcase name='x'>{'<failure/>' * 2000}</testcase>"],
+    ids=["deep", "wide"],
+)
+def test_a_report_that_no_runner_writes_is_refused(text):
+    with pytest.raises(ReportError):
+        read_junit(f"<testsuites>{text}</testsuites>".encode())
+
+
+def test_ids_of_nodes_are_those_of_the_report():
+    inherited = "tests/test_b.py::TestB::test_c[a::b/c]"
+    assert id_of_node(inherited, "tests/test_b.py") == inherited
+    # The report names the file that defines a test; there its class cannot be told.
+    assert id_of_node(inherited, "tests/base.py") == "tests/base.py::test_c[a::b/c]"
+    assert id_of_node("test_a.py::test_x", "test_a.py") == "test_a.py::test_x"
+
+
+def test_a_report_of_many_tests_is_read():
+    cases = "".join(f"<testcase name='t{n}'><failure/></testcase>" for n in range(20_000))
+    found = read_junit(f"<testsuites><testsuite>{cases}</testsuite></testsuites>".encode())
+    assert len(found) == 20_000 and set(found.values()) == {Outcome.FAIL}
