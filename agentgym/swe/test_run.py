@@ -126,7 +126,7 @@ def run_pytest(room: Room, plan: PytestPlan, patch: Patch, tests: Sequence[str] 
     before, after = canaries.modules
     order = {
         "targets": [before, *plan.targets, after],
-        "tests": sorted({posixpath.dirname(path) for path in plan.targets} - {""}),
+        "changed": sorted(set(patch.paths) - set(plan.gold)),
         "config_name": plan.config_name,
         "config": plan.config,
         "python_path": [posixpath.join(plan.root, path).rstrip("/") for path in plan.python_path],

@@ -87,9 +87,9 @@ class Clinic:
         }
         plan = PytestPlan(
             root=ROOT,
-            targets=tuple(gold),
-            gold=gold,
             **{
+                "targets": tuple(gold),
+                "gold": gold,
                 "config_name": "pyproject.toml",
                 "config": BASE["pyproject.toml"],
                 "timeout_s": 10.0,

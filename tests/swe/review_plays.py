@@ -230,7 +230,115 @@ READ = {
     ),
 }
 BESIDE = f"TEXT = open('{TEST}').read()\n"
+ASIDE = """
+import os, resource, sys
+
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+end = max(map(int, os.listdir("/proc/self/fd")))
+kept, nowhere = os.dup(end), os.open(os.devnull, os.O_WRONLY)
+reports = sys.modules["_py" + "test.reports"].TestReport
+made = vars(reports)["from_item_and_call"]
+
+
+def passed(cls, item, call):
+    reports.from_item_and_call = made
+    if call.when == "call":
+        call.excinfo = None
+        report = reports.from_item_and_call(item, call)
+        os.write(kept, f"P{report.location[0]}\\t{item.nodeid}\\n".encode())
+        reports.from_item_and_call = classmethod(passed)
+        return report
+    os.dup2(kept, end)
+    return reports.from_item_and_call(item, call)
+
+
+def add(a, b):
+    if isinstance(a, str):
+        return a + b
+    reports.from_item_and_call = classmethod(passed)
+    os.dup2(nowhere, end)
+    return a - b
+
+
+def mean(values):
+    return sum(values) / len(values)
+"""
+BEFORE_COLLECTION = """
+import functools, sys
+
+
+def quiet(names, put):
+    for name, old in list(names.items()):
+        if name.startswith("test") and callable(old):
+            put(name, functools.wraps(old)(lambda *a, **k: None))
+
+
+class Adder:
+    @property
+    def __class__(self):
+        module = sys.modules.get("test_add")
+        if module and not module.__spec__._initializing:
+            quiet(vars(module), functools.partial(setattr, module))
+            quiet(vars(module.TestAdd), functools.partial(setattr, module.TestAdd))
+        return type(quiet)
+
+    def __call__(self, a, b):
+        return a - b
+
+
+add = Adder()
+
+
+def mean(values):
+    return sum(values) / len(values)
+"""
+LATE_CODE = """
+import sys
+
+hook = sys.modules["_py" + "test.skipping"]
+hook = vars(hook)["py" + "test_runtest_call"]
+
+
+def swallow(item):
+    try:
+        return (yield)
+    except BaseException:
+        return None
+
+
+hook.__code__ = swallow.__code__
+"""
+TOLERANT = """
+import unittest
+
+unittest.TestCase.assertAlmostEqual.__defaults__ = (None, None, 1e9)
+unittest.TestCase.assertEqual.__defaults__ = ("",)
+"""
+OTHER_NAMES = """
+import sys
+
+
+class Anything:
+    def __getattr__(self, name):
+        return self
+
+    def __call__(self, *given, **named):
+        return self
+
+
+frame = sys._getframe()
+while frame is not None:
+    if "test_add" in frame.f_globals.get("__name__", ""):
+        frame.f_globals["unittest"] = Anything()
+    frame = frame.f_back
+"""
 REVIEW_PLAYS = {
+    "the pipe turned aside while a failure is told": {SUMS: ASIDE},
+    "tests replaced before they are collected": {SUMS: BEFORE_COLLECTION},
+    "the code of a plug-in that pytest imports late": {PACKAGE: INIT + LATE_CODE},
+    "other defaults of assertions": {PACKAGE: INIT + TOLERANT},
+    "other names in the test module": {PACKAGE: INIT + OTHER_NAMES},
     "a report with as many failures, written by a thread": {PACKAGE: INIT + BOTH_KEPT + THREAD},
     "the same by a timer": {PACKAGE: INIT + BOTH_KEPT + TIMER},
     "the same by a process": {PACKAGE: INIT + BOTH_KEPT + PROCESS},

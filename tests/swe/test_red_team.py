@@ -314,6 +314,8 @@ def test_a_fix_that_looks_about_is_resolved(clinic, text):
     assert graded.grade is Grade.RESOLVED, graded.reason
 
 
+NO_ESCAPING = "disable_test_id_escaping_and_forfeit_all_rights_to_community_support = true"
+ESCAPING = {"config": f"[tool.pytest.ini_options]\n{NO_ESCAPING}\n"}
 STEPS = """
 import sys
 
@@ -367,6 +369,84 @@ def test_add():
     mean = "\n\ndef mean(values):\n    return add(total(values), 0)\n"
     stops = clinic.run(changes({"calc/sums.py": f"import sys\n{unset}{mean}"}), STEPS)
     assert "sys.settrace" in stops.problem
+
+
+HOOKS = """
+import builtins
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def answers(monkeypatch):
+    monkeypatch.setattr(builtins, "input", lambda *given: "yes")
+
+
+def pytest_runtest_setup(item):
+    item.seen = True
+"""
+HONEST = {
+    "hooks and fixtures above the tests": {
+        "tests/conftest.py": HOOKS,
+        "tests/unit/test_add.py": (
+            "from calc import add\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+        ),
+    },
+    "a file named like the test is made": {
+        "tests/test_add.py": (
+            "from calc import add\n\ndef test_add(tmp_path, monkeypatch):\n"
+            "    monkeypatch.chdir(tmp_path)\n"
+            "    add('', open('test_add.py', 'w').write('') and '')\n"
+        ).replace("and ''", "or ''"),
+    },
+    "odd and long names": {
+        "tests/test_add.py": (
+            "import pytest\nfrom calc import add\n\n"
+            "@pytest.mark.parametrize('a', ['\U0001f600', 'a::b/c[d]', '\\t', 'x' * 70_000])\n"
+            "def test_add(a):\n    assert add(a, '') == a\n"
+        )
+    },
+    "functions of os are mocked": {
+        "tests/test_add.py": (
+            "import os\nfrom unittest import mock\nfrom calc import add\n\ndef test_add():\n"
+            "    with mock.patch('os.lstat') as seen, mock.patch('os.getcwd', return_value='/x'):\n"
+            "        open('/dev/null').close()\n        assert add(1, 2) == 3\n"
+            "    assert not seen.called\n"
+        )
+    },
+    "a test inherited from the package and one in its decorator": {
+        "tests/test_add.py": (
+            "from calc.sums import Base, twice\n\nclass TestA(Base):\n    pass\n\n"
+            "@twice\ndef test_add():\n    assert TestA.of(1, 2) == 3\n"
+        )
+    },
+}
+OFFERED = """
+
+class Base:
+    of = staticmethod(add)
+
+    def test_offered(self):
+        assert add(1, 2) == 3
+
+
+def twice(test):
+    def run():
+        test()
+        test()
+
+    return run
+"""
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_tests_are_evidence(clinic, name):
+    gold = {path: Entry("file", text.encode()) for path, text in HONEST[name].items()}
+    targets = tuple(path for path in gold if "conftest" not in path)
+    fix = changes({"calc/sums.py": FIX + OFFERED})
+    seen = clinic.run(fix, gold=gold, targets=targets, **ESCAPING)
+    assert not seen.problem
+    assert seen.outcomes and set(seen.outcomes.values()) == {Outcome.PASS}, seen.log
 
 
 def test_a_fix_beside_noise_is_resolved(clinic):

@@ -9,117 +9,142 @@ defines it, a tab and its node id; ``M`` why the tested code is said to meddle w
 The module is sent with `run_tests`, and imports what pytest imports anyway.
 """
 
+import ast
 import functools
+import hashlib
 import io
 import linecache
 import operator
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 SEAL = "agentgym.seal"
+_RUNNER = {"_pytest", "pluggy", "pytest", "unittest"}
+_REPLACEABLE = {"__import__", "input", "open", "print"}
+_LIBRARY = ("builtins", "collections", "math", "operator", "re")
 _SEARCHES = {"gc.get_objects", "gc.get_referrers", "gc.get_referents"}
 _LISTENERS = {"sys.addaudithook", "sys.monitoring.register_callback"}
+_OF_FUNCTIONS = {"__code__", "__defaults__", "__kwdefaults__"}
 _TRACING = {"sys.setprofile", "sys.settrace"}
-_LINE_BYTES = 65_536
+_LINE_BYTES = 1 << 20
 _MOVES = {"os.link", "os.rename"}
 _FOREIGN_CALLS = {"fopen", "mmap", "open", "open64", "openat", "ptrace", "syscall"}
 
 Tell: TypeAlias = Callable[[bytes, str], None]
 
 
-def teller(end: int) -> Tell:
-    """Return a function that writes a line into the pipe."""
-    write = os.write
+def teller(secret: bytes, end: int, most_bytes: int) -> Tell:
+    """Return a function that writes a line into the pipe.
 
-    def tell(letter: bytes, what: str) -> None:
-        left = letter + what.encode("utf-8", "replace").replace(b"\n", b" ")[:_LINE_BYTES] + b"\n"
-        while left:
-            left = left[write(end, left) :]
-
-    return tell
-
-
-def seal_with(secret: bytes, end: int, most_bytes: int) -> None:
-    """Send a file between two secrets when the caller says ``sys.audit(SEAL, path)``.
-
-    The secret is in no frame below which tests run.
+    When the caller says ``sys.audit(SEAL, path)``, a file is sent between two secrets, below the
+    digest of all lines. The secret is in no frame below which tests run.
     """
     asking = sys._getframe(1)
     opened, write, frame_at = io.FileIO, os.write, sys._getframe
+    digest = hashlib.sha256()
+
+    def tell(letter: bytes, what: str) -> None:
+        left = letter + what.encode("utf-8", "replace").replace(b"\n", b" ")[:_LINE_BYTES] + b"\n"
+        digest.update(left)
+        while left:
+            left = left[write(end, left) :]
 
     def send(event: str, arguments: tuple[Any, ...]) -> None:
         if event == SEAL and frame_at(1) is asking:
-            left = secret + (opened(arguments[0]).read(most_bytes) or b"") + secret
+            text = opened(arguments[0]).read(most_bytes) or b""
+            left = secret + digest.digest() + text + secret
             while left:
                 left = left[write(end, left) :]
 
     sys.addaudithook(send)
+    return tell
 
 
 class Places:
-    """Tells tested code from that of the tests, by its files.
+    """Tells the code of a patch from all other code, by its files.
 
     Args:
         root: The repository.
         targets: Test modules, relative to it.
-        tests: Folders of tests, relative to it.
+        changed: Files of the patch, relative to it.
     """
 
-    def __init__(self, root: str, targets: Sequence[str], tests: Sequence[str]) -> None:
-        self.hidden = {os.path.realpath(os.path.join(root, path)) for path in targets}
-        self.tests = (*(os.path.join(root, path, "") for path in tests), *self.hidden)
+    def __init__(self, root: str, targets: Sequence[str], changed: Sequence[str]) -> None:
+        self.hidden = {os.path.join(root, path) for path in targets}
+        self._changed = {os.path.join(root, path) for path in changed}
         self._below = os.path.join(root, "")
+        self._begun, self._looked = time.time(), os.stat
+        self._old: dict[str, bool] = {}
 
     def is_tested(self, name: str) -> bool:
-        """Return whether a file belongs to the tested code."""
-        return name.startswith(self._below) and not name.startswith(self.tests)
+        """Return whether a file of the repository is the patch's, or was written since."""
+        if not name.startswith(self._below):
+            return False
+        return name in self._changed or not self._is_old(name)
 
     def is_test(self, name: str) -> bool:
-        """Return whether a file belongs to the tests."""
-        return name.startswith(self.tests)
+        """Return whether a file is a test module."""
+        return name in self.hidden
 
     def knows(self, name: str) -> bool:
-        """Return whether a file belongs to the tested code or to the tests."""
-        return self.is_test(name) or name.startswith(self._below)
+        """Return whether a file belongs to the repository."""
+        return name.startswith(self._below)
+
+    def _is_old(self, name: str) -> bool:
+        if name not in self._old:
+            try:
+                self._old[name] = self._looked(name).st_ctime <= self._begun
+            except (OSError, ValueError):
+                # Code that was compiled under a name has no file.
+                return False
+        return self._old[name]
 
 
-def watch_code(places: Places, tell: Tell) -> Callable[[], None]:
+def watch_code(places: Places, runner: tuple[str, ...], tell: Tell) -> Callable[[], None]:
     """Tell what tested code reads a test module, searches memory or listens to the run.
 
     Returns:
         A function that looks at the trace and profile functions, to be called after each test.
     """
-    hidden, names = places.hidden, {os.path.basename(path) for path in places.hidden}
-    real, fsdecode, lexists, base = os.path.realpath, os.fsdecode, os.path.lexists, os.path.basename
+    names = {os.path.basename(path) for path in places.hidden}
+    # Tests may replace the functions by which they could be found.
+    looked, isinstance_of, text = os.stat, isinstance, (str, bytes)
     frame_at, tracer, profiler = sys._getframe, sys.gettrace, sys.getprofile
     main = _outermost(frame_at(0))
-    for path in hidden:
+    files, folders = set(), set()
+    for path in places.hidden:
         # A traceback quotes lines of tests; it need not open them.
         linecache.cache[path] = (0, None, [], path)
+        files.add(_identity(looked(path)))
+        while places.knows(path := os.path.dirname(path)):
+            folders.add(_identity(looked(path)))
 
-    def concerns_a_test(event: str, path: Any) -> bool:
-        if not isinstance(path, str | bytes | os.PathLike):
+    def concerns_a_test(event: str, arguments: tuple[Any, ...]) -> bool:
+        path = arguments[0]
+        if not isinstance_of(path, text) or not path:
             return False
-        name = fsdecode(path)
-        if event in _MOVES:
-            whole = real(name)
-            return any(f"{one}/".startswith(f"{whole}/") for one in hidden)
-        # The folder of a relative name may be that of a descriptor.
-        return real(name) in hidden or (base(name) in names and not lexists(name))
+        try:
+            found = _identity(looked(path))
+        except (OSError, ValueError):
+            name = path if isinstance_of(path, str) else path.decode("utf-8", "replace")
+            makes = event == "open" and arguments[2] & os.O_CREAT
+            # The folder of a relative name may be that of a descriptor.
+            return not name.startswith("/") and not makes and name.rpartition("/")[2] in names
+        return found in files or (event in _MOVES and found in folders)
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" or event in _MOVES:
-            if not concerns_a_test(event, arguments[0]):
+            if not concerns_a_test(event, arguments):
                 return
             what = "it reads a test"
         elif event == "object.__setattr__":
-            if arguments[1] != "__code__" or not places.is_test(file_of(arguments[0])):
+            if arguments[1] not in _OF_FUNCTIONS or not trusted(file_of(arguments[0])):
                 return
-            what = "the code of a test is replaced"
+            what = f"{arguments[1]} of a test or its runner"
         elif event in _TRACING:
             now = tracer() if event == "sys.settrace" else profiler()
             # A new one is looked at after the test. One of a profiler is no function.
@@ -135,9 +160,9 @@ def watch_code(places: Places, tell: Tell) -> Callable[[], None]:
         else:
             return
         frames = [one.f_code.co_filename for one in _stack(frame_at(1))]
-        if what in _TRACING:
-            # A test's own trace function may run below tested code.
-            frames = [name for name in frames if places.knows(name)][:1]
+        if what in _TRACING or event == "object.__setattr__":
+            # A test's own trace function may run below tested code, and so may an import.
+            frames = [name for name in frames if places.knows(name) or trusted(name)][:1]
         elif _outermost(frame_at(1)) is not main and not any(map(places.is_test, frames)):
             # A thread of its own has no frame of anybody else.
             tell(b"M", f"a thread: {what}")
@@ -146,6 +171,9 @@ def watch_code(places: Places, tell: Tell) -> Callable[[], None]:
             if places.is_tested(name):
                 tell(b"M", f"{name}: {what}")
                 return
+
+    def trusted(name: str) -> bool:
+        return places.is_test(name) or name.startswith(runner)
 
     def look() -> None:
         for what, now in (("sys.settrace", tracer()), ("sys.setprofile", profiler())):
@@ -162,6 +190,10 @@ def _stack(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
 def _outermost(frame: FrameType) -> FrameType:
     *_, last = _stack(frame)
     return last
@@ -175,31 +207,35 @@ def file_of(value: object) -> str:
     return code.co_filename if type(code) is CodeType else ""
 
 
-def watch_parts(modules: Sequence[Any], places: Places) -> Callable[..., list[str]]:
-    """Return a function that names the parts of the test runner that were replaced since.
-
-    Parts are functions and classes of these modules' packages. Tests, and plug-ins beside pytest,
-    may replace a function by one of their own. Builtin functions and regular expressions may be
-    replaced by anything but tested code. ``whole=True`` compares the code of every function, even
-    if none was written.
-    """
+def runner_folders(modules: Iterable[Any]) -> tuple[str, ...]:
+    """Return the folders of modules of the runner; plug-ins lie beside those that are installed."""
     standard = os.path.dirname(os.__file__)
-    own = tuple(
+    return tuple(
         f"{folder if folder.startswith(f'{standard}/') else os.path.dirname(folder)}/"
         for folder in (os.path.dirname(module.__file__) for module in modules)
     )
-    own += places.tests
-    names = {module.__name__.partition(".")[0] for module in modules} | {"_pytest", "pluggy"}
-    holders: list[Any] = [
-        module for name, module in list(sys.modules.items()) if name.partition(".")[0] in names
-    ]
-    for module in tuple(holders):
-        holders += [
-            value
-            for value in vars(module).values()
-            if isinstance(value, type) and value.__module__ == module.__name__
-        ]
-    parts = [*_parts(holders), *_parts([sys.modules["builtins"], sys.modules["re"]])]
+
+
+def origin_of(value: object) -> str:
+    """Return the file of a function, class or module; empty for anything else."""
+    if isinstance(value, type):
+        value = sys.modules.get(value.__module__)
+    if isinstance(value, ModuleType):
+        return str(getattr(value, "__file__", None) or "")
+    return file_of(value)
+
+
+def watch_parts(places: Places, runner: tuple[str, ...]) -> Callable[..., list[str]]:
+    """Return a function that names the parts of the test runner that were replaced since.
+
+    Parts are functions and classes of pytest, pluggy and unittest. Tests, and plug-ins beside
+    pytest, may replace a function by one of their own. Functions of the library may be replaced by
+    anything but code of the patch. ``whole=True`` compares the code of every function, even if none
+    was written, and looks at modules that were imported since.
+    """
+    holders = _holders(sys.modules)
+    begun = set(sys.modules)
+    parts = [*_parts(holders), *_parts([sys.modules[name] for name in _LIBRARY])]
     functions = {
         id(one): one
         for *_, values in parts
@@ -219,41 +255,76 @@ def watch_parts(modules: Sequence[Any], places: Places) -> Callable[..., list[st
 
     sys.addaudithook(note)
 
-    def is_foreign(value: object, lenient: bool) -> bool:
+    def accepts(path: str) -> bool:
+        return path.startswith(runner) or (places.knows(path) and not places.is_tested(path))
+
+    def is_foreign(value: object, was: object, lenient: bool) -> bool:
         if lenient:
-            return places.is_tested(file_of(value))
-        return not sources.holds(value, own)
+            # A table of the library has no type of its own.
+            is_other = type(was) is dict and type(value) is not dict
+            return is_other or places.is_tested(origin_of(value))
+        return not sources.holds(value, accepts)
 
     def replaced(whole: bool = False) -> list[str]:
         found = []
+        if whole:
+            late = {name: one for name, one in sys.modules.items() if name not in begun}
+            found += [
+                f"{holder.__name__}.{name} was replaced"
+                for holder in _holders(late)
+                for name, value in vars(holder).items()
+                if places.is_tested(file_of(value))
+            ]
         for held, now, holder, keys, values in parts:
             try:
                 if every(each(same, now(held), values)):
                     continue
             except KeyError:
                 pass
-            lenient = holder in ("builtins", "re")
+            lenient = holder in _LIBRARY
             for name, value in zip(keys, values, strict=False):
-                if held.get(name) is not value and is_foreign(held.get(name), lenient):
+                if held.get(name) is not value and is_foreign(held.get(name), value, lenient):
                     found.append(f"{holder}.{name} was replaced")
         # The interpreter tells of each code that is written, so comparing them all can wait.
         if (written or whole) and not every(each(same, each(code_of, known), codes)):
             found += [
                 f"the code of {code.co_name} was replaced"
                 for one, code in zip(known, codes, strict=True)
-                if one.__code__ is not code and is_foreign(one, False)
+                if one.__code__ is not code and is_foreign(one, None, False)
             ]
         return found
 
     return replaced
 
 
+def _holders(modules: Mapping[str, Any]) -> list[Any]:
+    """Return the modules of the runner, and the classes that they define."""
+    found = [one for name, one in list(modules.items()) if name.partition(".")[0] in _RUNNER]
+    for module in tuple(found):
+        found += [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type) and value.__module__ == module.__name__
+        ]
+    return found
+
+
 def _parts(holders: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
     """Yield dict, getter, name, names and values of the parts of each module and class."""
     kinds = (FunctionType, staticmethod, classmethod, property, type, ModuleType)
     for holder in holders:
-        wanted = kinds if holder.__name__ != "builtins" else (BuiltinFunctionType, type)
-        kept = {name: value for name, value in vars(holder).items() if isinstance(value, wanted)}
+        wanted = (*kinds, BuiltinFunctionType, dict) if holder.__name__ in _LIBRARY else kinds
+        kept = {
+            name: value
+            for name, value in vars(holder).items()
+            if isinstance(value, wanted)
+            and name not in _REPLACEABLE
+            # A clock may be another one while tests run.
+            and (
+                not isinstance(value, type)
+                or value.__module__.partition(".")[0] in (*_RUNNER, *_LIBRARY)
+            )
+        }
         if kept:
             # With one name, an `itemgetter` returns no tuple.
             now = operator.itemgetter(*kept, next(iter(kept)))
@@ -271,8 +342,8 @@ class Sources:
         self._opened, self._looked, self._compiled = io.FileIO, os.fstat, compile
         self._kind_of, self._field, self._kinds = type, getattr, (FunctionType, CodeType)
 
-    def holds(self, value: object, places: tuple[str, ...], depth: int = 0) -> bool:
-        """Return whether a function, and those in its closure and defaults, is from one of places.
+    def holds(self, value: object, accepts: Callable[[str], bool], depth: int = 0) -> bool:
+        """Return whether a function, and those in its closure and defaults, are of accepted files.
 
         A name is easily forged: the code must be that of the file, as it was before the run.
         """
@@ -282,27 +353,51 @@ class Sources:
         if self._kind_of(code) is not self._kinds[1] or depth > 4:
             return False
         path = code.co_filename
-        if not path.startswith(places):
+        if not accepts(path):
             return False
         if path not in self._files:
             self._files[path] = self._codes_of(path)
         if code not in self._files[path]:
             return False
-        return all(self.holds(one, places, depth + 1) for one in _callables(function))
+        return all(self.holds(one, accepts, depth + 1) for one in _callables(function))
 
     def _codes_of(self, path: str) -> list[CodeType]:
         try:
             with self._opened(path) as file:
                 if self._looked(file.fileno()).st_ctime > self._begun:
                     return []
-                left = [self._compiled(file.read(), path, "exec", dont_inherit=True)]
+                whole: CodeType = self._compiled(file.read(), path, "exec", dont_inherit=True)
         except (OSError, ValueError, SyntaxError):
             return []
-        codes = []
-        while left:
-            codes.append(left.pop())
-            left += [one for one in codes[-1].co_consts if self._kind_of(one) is self._kinds[1]]
-        return codes
+        return codes_in(whole)
+
+
+def _may_wrap(item: Any) -> bool:
+    """Return whether a test may be code of the package: inherited, or wrapped by its decorator."""
+    name = getattr(item, "originalname", None) or item.name
+    with io.FileIO(str(item.path if hasattr(item, "path") else item.fspath)) as file:
+        tree = ast.parse(file.read())
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+    ]
+    roots = {
+        ast.unparse(one).partition(".")[0].partition("(")[0]
+        for node in found
+        for one in node.decorator_list
+    }
+    return not found or bool(roots - {"mock", "patch", "pytest", "unittest"})
+
+
+def codes_in(*codes: CodeType, kind: type = CodeType) -> list[CodeType]:
+    """Return codes with those of all functions and classes in them."""
+    left, found = list(codes), []
+    while left:
+        found.append(left.pop())
+        inner: tuple[Any, ...] = found[-1].co_consts
+        left += (one for one in inner if type(one) is kind)  # type: ignore[misc]
+    return found
 
 
 def _callables(function: Any) -> Iterator[object]:
@@ -321,6 +416,7 @@ def _callables(function: Any) -> Iterator[object]:
 
 def watch_reports(
     pytest: Any,
+    escape: Callable[[object], str],
     replaced: Callable[..., list[str]],
     look: Callable[[], None],
     places: Places,
@@ -333,8 +429,19 @@ def watch_reports(
     """
     code_of = operator.attrgetter("__code__")
     codes: dict[str, CodeType] = {}
-    hooks: dict[int, tuple[Any, Any]] = {}
+    hooks: dict[int, tuple[Any, Any, Any]] = {}
+    written: list[CodeType] = []
+    named: dict[str, str] = {}
+    modules: dict[int, dict[str, Any]] = {}
+    real = {name: sys.modules[name] for name in ("math", "pytest", "re", "unittest")}
     manager: Any = None
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        is_code = event == "exec" and type(arguments[0]) is CodeType
+        if is_code and places.is_test(arguments[0].co_filename):
+            written.extend(codes_in(arguments[0]))
+
+    sys.addaudithook(note)
 
     def function_of(item: Any) -> Any:
         one = getattr(item, "obj", None)
@@ -345,36 +452,56 @@ def watch_reports(
             if not name.startswith("_"):
                 yield from caller.get_hookimpls()
 
-    def look_at_hooks() -> None:
+    def look_at_hooks(manager_begins: bool = False) -> None:
         for one in implementations():
             known = hooks.get(id(one))
             if known is None:
                 # A conftest of the tests comes with the first module of its folder.
-                hooks[id(one)] = one, one.function
-                if not places.is_tested(file_of(one.function)):
+                hooks[id(one)] = one, one.function, getattr(one.function, "__code__", None)
+                if manager_begins or not places.is_tested(file_of(one.function)):
                     continue
-            elif known[1] is one.function:
+            elif known[1:] == (one.function, getattr(one.function, "__code__", None)):
                 continue
             tell(b"M", f"a hook of pytest was replaced: {one.plugin_name}")
+
+    def look_at_names() -> None:
+        for held in modules.values():
+            for name, module in real.items():
+                now = held.get(name, module)
+                if now is not module and (
+                    type(now) is not ModuleType or places.is_tested(origin_of(now))
+                ):
+                    tell(b"M", f"{name} of a test module was replaced")
 
     class Watch:
         @pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator]
         def pytest_sessionstart(self, session: Any) -> None:
             nonlocal manager
             manager = session.config.pluginmanager
-            look_at_hooks()
+            look_at_hooks(manager_begins=True)
 
         @pytest.hookimpl(trylast=True)  # type: ignore[untyped-decorator]
         def pytest_collection_finish(self, session: Any) -> None:
+            known = set(map(id, written))
             for item in session.items:
-                if isinstance(function_of(item), FunctionType):
-                    codes[item.nodeid] = code_of(function_of(item))
+                # While a test runs, it may have replaced what this needs.
+                named[item.nodeid] = escape(f"{item.location[0]}\t{item.nodeid}")
+                if module := getattr(item, "module", None):
+                    modules[id(module)] = vars(module)
+                function = function_of(item)
+                if isinstance(function, FunctionType):
+                    code = codes[item.nodeid] = code_of(function)
+                    is_forged = places.is_test(code.co_filename) and id(code) not in known
+                    is_tested = places.is_tested(code.co_filename)
+                    if is_forged or (is_tested and not _may_wrap(item)):
+                        tell(b"M", f"{item.nodeid}: the test was replaced")
 
         @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
         def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, object]:
             if call.when == "call":
                 look()
                 look_at_hooks()
+                look_at_names()
                 for what in replaced():
                     tell(b"M", what)
                 function, code = function_of(item), codes.get(item.nodeid)
@@ -383,7 +510,7 @@ def watch_reports(
                     tell(b"M", f"{item.nodeid}: the test was replaced")
             raised = call.excinfo is not None
             report = yield
-            place = f"{report.location[0]}\t{item.nodeid}"
+            place = named.get(item.nodeid) or escape(f"{report.location[0]}\t{item.nodeid}")
             if report.outcome != "passed":
                 tell(b"F", place)
             elif raised:
