@@ -24,6 +24,16 @@ from typing import Any, TypeAlias
 
 SEAL = "agentgym.seal"
 _RUNNER = {"_pytest", "pluggy", "pytest", "unittest"}
+_SELDOM = (
+    *("_pytest._io", "_pytest._py", "_pytest.cacheprovider", "_pytest.capture", "_pytest.config"),
+    *("_pytest.debugging", "_pytest.doctest", "_pytest.faulthandler", "_pytest.helpconfig"),
+    *("_pytest.legacypath", "_pytest.logging", "_pytest.main", "_pytest.mark", "_pytest.pastebin"),
+    *("_pytest.pathlib", "_pytest.pytester", "_pytest.setuponly", "_pytest.setupplan"),
+    *("_pytest.stepwise", "_pytest.terminal", "_pytest.timing", "_pytest.tmpdir"),
+    *("_pytest.warning", "pluggy._tracing", "unittest.loader", "unittest.main", "unittest.runner"),
+    *("unittest.signals", "unittest.suite", "unittest.util"),
+)
+"""Parts by which no test runs; they are compared at the end only."""
 _REPLACEABLE = {"__import__", "input", "open", "print"}
 _LIBRARY = ("builtins", "collections", "math", "operator", "re")
 _SEARCHES = {"gc.get_objects", "gc.get_referrers", "gc.get_referents"}
@@ -82,7 +92,7 @@ class Places:
 
     def is_tested(self, name: str) -> bool:
         """Return whether a file of the repository is the patch's, or was written since."""
-        if not name.startswith(self._below):
+        if not name.startswith(self._below) or name in self.hidden:
             return False
         return name in self._changed or not self._is_old(name)
 
@@ -230,15 +240,21 @@ def watch_parts(places: Places, runner: tuple[str, ...]) -> Callable[..., list[s
 
     Parts are functions and classes of pytest, pluggy and unittest. Tests, and plug-ins beside
     pytest, may replace a function by one of their own. Functions of the library may be replaced by
-    anything but code of the patch. ``whole=True`` compares the code of every function, even if none
-    was written, and looks at modules that were imported since.
+    anything but code of the patch. ``whole=True`` compares all parts and the code of every
+    function, even if none was written, and looks at modules that were imported since.
     """
-    holders = _holders(sys.modules)
     begun = set(sys.modules)
-    parts = [*_parts(holders), *_parts([sys.modules[name] for name in _LIBRARY])]
+    library = [sys.modules[name] for name in _LIBRARY]
+    seldom: list[Any] = []
+    often: list[Any] = []
+    for holder in _holders(sys.modules):
+        name = holder.__module__ if isinstance(holder, type) else holder.__name__
+        (seldom if name.startswith(_SELDOM) else often).append(holder)
+    parts = list(_parts([*often, *library]))
+    rest = list(_parts(seldom))
     functions = {
         id(one): one
-        for *_, values in parts
+        for *_, values in (*parts, *rest)
         for one in (getattr(value, "__func__", value) for value in values)
         if isinstance(one, FunctionType)
     }
@@ -275,7 +291,7 @@ def watch_parts(places: Places, runner: tuple[str, ...]) -> Callable[..., list[s
                 for name, value in vars(holder).items()
                 if places.is_tested(file_of(value))
             ]
-        for held, now, holder, keys, values in parts:
+        for held, now, holder, keys, values in (*parts, *rest) if whole else parts:
             try:
                 if every(each(same, now(held), values)):
                     continue
