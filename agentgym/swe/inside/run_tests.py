@@ -130,7 +130,8 @@ def _dup_beyond_limit(end: int) -> int:
 def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoReturn:
     """Run pytest in this process and pass its JUnit XML on; never returns."""
     # No frame below which tests run keeps the secret.
-    tell = watching.teller(secret.pop(), report, REPORT_BYTES)
+    listen = watching.listener()
+    tell = watching.teller(secret.pop(), report, REPORT_BYTES, listen)
     folder = f"/tmp/{os.urandom(8).hex()}"
     os.mkdir(folder, 0o700)
     junit, config = f"{folder}/report.xml", f"{folder}/{order['config_name']}"
@@ -155,10 +156,10 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
     root = order["root"]
     places = watching.Places(root, order["targets"], order["changed"])
     folders = watching.runner_folders((pytest, unittest.case))
-    replaced = watching.watch_parts(places, folders)
-    look = watching.watch_code(places, folders, tell)
+    replaced = watching.watch_parts(places, folders, listen)
+    look = watching.watch_code(places, folders, tell, listen)
     escape = junitxml.bin_xml_escape
-    plugin = watching.watch_reports(pytest, escape, replaced, look, places, tell)
+    plugin = watching.watch_reports(pytest, escape, replaced, look, places, tell, listen)
     code = pytest.main(
         [
             *("-q", "--color=no", "--tb=line", "--runxfail", "--continue-on-collection-errors"),

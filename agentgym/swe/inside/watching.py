@@ -45,9 +45,28 @@ _MOVES = {"os.link", "os.rename"}
 _FOREIGN_CALLS = {"fopen", "mmap", "open", "open64", "openat", "ptrace", "syscall"}
 
 Tell: TypeAlias = Callable[[bytes, str], None]
+Handler: TypeAlias = Callable[[str, tuple[Any, ...]], None]
+Listen: TypeAlias = Callable[[Iterable[str], Handler], None]
 
 
-def teller(secret: bytes, end: int, most_bytes: int) -> Tell:
+def listener() -> Listen:
+    """Return a function by which others hear of events of the interpreter, one hook for all."""
+    handlers: dict[str, list[Handler]] = {}
+    of, nobody = handlers.get, ()
+
+    def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        for handler in of(event, nobody):
+            handler(event, arguments)
+
+    def listen(events: Iterable[str], handler: Handler) -> None:
+        for event in events:
+            handlers.setdefault(event, []).append(handler)
+
+    sys.addaudithook(hear)
+    return listen
+
+
+def teller(secret: bytes, end: int, most_bytes: int, listen: Listen) -> Tell:
     """Return a function that writes a line into the pipe.
 
     When the caller says ``sys.audit(SEAL, path)``, a file is sent between two secrets, below the
@@ -64,13 +83,14 @@ def teller(secret: bytes, end: int, most_bytes: int) -> Tell:
             left = left[write(end, left) :]
 
     def send(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == SEAL and frame_at(1) is asking:
+        # Its caller is `hear`.
+        if frame_at(2) is asking:
             text = opened(arguments[0]).read(most_bytes) or b""
             left = secret + digest.digest() + text + secret
             while left:
                 left = left[write(end, left) :]
 
-    sys.addaudithook(send)
+    listen([SEAL], send)
     return tell
 
 
@@ -114,7 +134,9 @@ class Places:
         return self._old[name]
 
 
-def watch_code(places: Places, runner: tuple[str, ...], tell: Tell) -> Callable[[], None]:
+def watch_code(
+    places: Places, runner: tuple[str, ...], tell: Tell, listen: Listen
+) -> Callable[[], None]:
     """Tell what tested code reads a test module, searches memory or listens to the run.
 
     Returns:
@@ -165,15 +187,14 @@ def watch_code(places: Places, runner: tuple[str, ...], tell: Tell) -> Callable[
             if arguments[1] not in _FOREIGN_CALLS and not str(arguments[1]).startswith("PyFrame"):
                 return
             what = f"ctypes: {arguments[1]}"
-        elif event in _SEARCHES or event in _LISTENERS:
-            what = event
         else:
-            return
-        frames = [one.f_code.co_filename for one in _stack(frame_at(1))]
+            what = event
+        # Its caller is `hear`.
+        frames = [one.f_code.co_filename for one in _stack(frame_at(2))]
         if what in _TRACING or event == "object.__setattr__":
             # A test's own trace function may run below tested code, and so may an import.
             frames = [name for name in frames if places.knows(name) or trusted(name)][:1]
-        elif _outermost(frame_at(1)) is not main and not any(map(places.is_test, frames)):
+        elif _outermost(frame_at(2)) is not main and not any(map(places.is_test, frames)):
             # A thread of its own has no frame of anybody else.
             tell(b"M", f"a thread: {what}")
             return
@@ -190,7 +211,10 @@ def watch_code(places: Places, runner: tuple[str, ...], tell: Tell) -> Callable[
             if places.is_tested(file_of(now)):
                 tell(b"M", f"{file_of(now)}: {what}")
 
-    sys.addaudithook(note)
+    listen(
+        ["open", "object.__setattr__", "ctypes.dlsym", *_MOVES, *_TRACING, *_SEARCHES, *_LISTENERS],
+        note,
+    )
     return look
 
 
@@ -235,7 +259,9 @@ def origin_of(value: object) -> str:
     return file_of(value)
 
 
-def watch_parts(places: Places, runner: tuple[str, ...]) -> Callable[..., list[str]]:
+def watch_parts(
+    places: Places, runner: tuple[str, ...], listen: Listen
+) -> Callable[..., list[str]]:
     """Return a function that names the parts of the test runner that were replaced since.
 
     Parts are functions and classes of pytest, pluggy and unittest. Tests, and plug-ins beside
@@ -266,10 +292,10 @@ def watch_parts(places: Places, runner: tuple[str, ...]) -> Callable[..., list[s
     sources = Sources()
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "object.__setattr__" and arguments[1] == "__code__":
+        if arguments[1] == "__code__":
             written.append(arguments[0])
 
-    sys.addaudithook(note)
+    listen(["object.__setattr__"], note)
 
     def accepts(path: str) -> bool:
         return path.startswith(runner) or (places.knows(path) and not places.is_tested(path))
@@ -437,6 +463,7 @@ def watch_reports(
     look: Callable[[], None],
     places: Places,
     tell: Tell,
+    listen: Listen,
 ) -> object:
     """Return a plug-in that tells which tests passed, and what of the runner was replaced.
 
@@ -453,11 +480,10 @@ def watch_reports(
     manager: Any = None
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
-        is_code = event == "exec" and type(arguments[0]) is CodeType
-        if is_code and places.is_test(arguments[0].co_filename):
+        if type(arguments[0]) is CodeType and places.is_test(arguments[0].co_filename):
             written.extend(codes_in(arguments[0]))
 
-    sys.addaudithook(note)
+    listen(["exec"], note)
 
     def function_of(item: Any) -> Any:
         one = getattr(item, "obj", None)
