@@ -104,7 +104,7 @@ class Soak:
 
     def life_of_a_worker(self, until):
         """Run `agentgym eval` until so many episodes are over, hurting guests; then kill it."""
-        # Nobody reads while it plays, and a pipe would be full after 700 episodes.
+        # The test does not read while the worker plays, and a pipe is full after 700 episodes.
         said = self.home / "said"
         with said.open("w") as stderr:
             process = subprocess.Popen(

@@ -49,7 +49,7 @@ async def test_it_is_sound(task_id, stage, full, note):
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("task_id", sorted(FOLDERS, key=lambda id: "relay-slow" not in id))
 async def test_doing_nothing_is_judged(task_id, stage):
-    """What stops the code under test, or listens to it, must not leave a wrong patch unscored."""
+    """A hidden test that traces or stops the code must not leave a wrong patch unscored."""
     take_image("swe-python")
     subject = Subject(find_task(task_id), (0,), stage)
     verdict = (await subject.play([Action("submit", {})])).verdict

@@ -33,7 +33,7 @@ _SELDOM = (
     *("_pytest.warning", "pluggy._tracing", "unittest.loader", "unittest.main", "unittest.runner"),
     *("unittest.signals", "unittest.suite", "unittest.util"),
 )
-"""Parts by which no test runs; they are compared at the end only."""
+"""Modules that take no part in running a test; they are compared at the end only."""
 _REPLACEABLE = {"__import__", "input", "open", "print"}
 _LIBRARY = ("builtins", "collections", "math", "operator", "re")
 _SEARCHES = {"gc.get_objects", "gc.get_referrers", "gc.get_referents"}
@@ -50,12 +50,12 @@ Listen: TypeAlias = Callable[[Iterable[str], Handler], None]
 
 
 def listener() -> Listen:
-    """Return a function by which others hear of events of the interpreter, one hook for all."""
+    """Return a function that registers handlers of audit events; one audit hook serves all."""
     handlers: dict[str, list[Handler]] = {}
-    of, nobody = handlers.get, ()
+    handlers_of = handlers.get
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
-        for handler in of(event, nobody):
+        for handler in handlers_of(event, ()):
             handler(event, arguments)
 
     def listen(events: Iterable[str], handler: Handler) -> None:
@@ -137,13 +137,13 @@ class Places:
 def watch_code(
     places: Places, runner: tuple[str, ...], tell: Tell, listen: Listen
 ) -> Callable[[], None]:
-    """Tell what tested code reads a test module, searches memory or listens to the run.
+    """Tell which code of the patch reads a test module, searches memory or listens to the run.
 
     Returns:
         A function that looks at the trace and profile functions, to be called after each test.
     """
     names = {os.path.basename(path) for path in places.hidden}
-    # Tests may replace the functions by which they could be found.
+    # Tests may mock the functions that the hook needs.
     looked, isinstance_of, text = os.stat, isinstance, (str, bytes)
     frame_at, tracer, profiler = sys._getframe, sys.gettrace, sys.getprofile
     main = _outermost(frame_at(0))
@@ -195,7 +195,7 @@ def watch_code(
             # A test's own trace function may run below tested code, and so may an import.
             frames = [name for name in frames if places.knows(name) or trusted(name)][:1]
         elif _outermost(frame_at(2)) is not main and not any(map(places.is_test, frames)):
-            # A thread of its own has no frame of anybody else.
+            # The stack of a thread does not show who started it.
             tell(b"M", f"a thread: {what}")
             return
         for name in frames:
@@ -302,7 +302,7 @@ def watch_parts(
 
     def is_foreign(value: object, was: object, lenient: bool) -> bool:
         if lenient:
-            # A table of the library has no type of its own.
+            # The caches of `re` are plain dictionaries.
             is_other = type(was) is dict and type(value) is not dict
             return is_other or places.is_tested(origin_of(value))
         return not sources.holds(value, accepts)
@@ -361,7 +361,7 @@ def _parts(holders: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
             for name, value in vars(holder).items()
             if isinstance(value, wanted)
             and name not in _REPLACEABLE
-            # A clock may be another one while tests run.
+            # Tests replace classes of other modules, such as `datetime`.
             and (
                 not isinstance(value, type)
                 or value.__module__.partition(".")[0] in (*_RUNNER, *_LIBRARY)
@@ -382,7 +382,7 @@ class Sources:
         self._begun = time.time()
         # Tested code may replace them.
         self._opened, self._looked, self._compiled = io.FileIO, os.fstat, compile
-        self._kind_of, self._field, self._kinds = type, getattr, (FunctionType, CodeType)
+        self._kind_of, self._field, self._code_kind = type, getattr, CodeType
 
     def holds(self, value: object, accepts: Callable[[str], bool], depth: int = 0) -> bool:
         """Return whether a function, and those in its closure and defaults, are of accepted files.
@@ -392,7 +392,7 @@ class Sources:
         function = self._field(value, "__func__", value)
         code: Any = self._field(function, "__code__", None)
         # Any object may have such attributes, and equal everything.
-        if self._kind_of(code) is not self._kinds[1] or depth > 4:
+        if self._kind_of(code) is not self._code_kind or depth > 4:
             return False
         path = code.co_filename
         if not accepts(path):
@@ -494,13 +494,13 @@ def watch_reports(
             if not name.startswith("_"):
                 yield from caller.get_hookimpls()
 
-    def look_at_hooks(manager_begins: bool = False) -> None:
+    def look_at_hooks(may_be_of_patch: bool = False) -> None:
         for one in implementations():
             known = hooks.get(id(one))
             if known is None:
                 # A conftest of the tests comes with the first module of its folder.
                 hooks[id(one)] = one, one.function, getattr(one.function, "__code__", None)
-                if manager_begins or not places.is_tested(file_of(one.function)):
+                if may_be_of_patch or not places.is_tested(file_of(one.function)):
                     continue
             elif known[1:] == (one.function, getattr(one.function, "__code__", None)):
                 continue
@@ -520,7 +520,7 @@ def watch_reports(
         def pytest_sessionstart(self, session: Any) -> None:
             nonlocal manager
             manager = session.config.pluginmanager
-            look_at_hooks(manager_begins=True)
+            look_at_hooks(may_be_of_patch=True)
 
         @pytest.hookimpl(trylast=True)  # type: ignore[untyped-decorator]
         def pytest_collection_finish(self, session: Any) -> None:
