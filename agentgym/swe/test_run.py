@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import posixpath
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from agentgym.errors import GuestFileError, SandboxEndedError, SandboxLimitError
@@ -17,10 +15,9 @@ from agentgym.protocols import Room
 from agentgym.swe.canaries import Canaries, make_canaries
 from agentgym.swe.outcomes import REPORT_BYTES, Outcome, ReportError, id_of_node, read_junit
 from agentgym.swe.patch import Entry, Patch, overlay
+from agentgym.swe.program import test_program
 
 _ENDED = (SandboxEndedError, SandboxLimitError)
-_INSIDE = Path(__file__).with_name("inside")
-_IMPORT = "from agentgym.swe.inside import watching\n"
 _PLACE = "/tmp/run.py"
 _PYTHON = "/usr/bin/python3"
 _GRACE_S = 20.0
@@ -166,7 +163,7 @@ def _run(
     }
     stdin = b"".join((json.dumps(whole).encode(), b"\n", *(one.data for _, one in files)))
     try:
-        room.write(_PLACE, _program())
+        room.write(_PLACE, test_program())
         # Not -I: the hash seed is a variable. The room's variables are the grader's.
         done = room.run(
             [_PYTHON, "-sSP" if "command" in order else "-sP", _PLACE],
@@ -199,19 +196,6 @@ def _read_file(room: Room, path: str) -> bytes:
         return room.read(path)
     except GuestFileError as error:
         raise ValueError(str(error)) from None
-
-
-@functools.cache
-def _program() -> bytes:
-    """Return the program of the room, with the module that it imports, as one file."""
-    watching, program = ((_INSIDE / name).read_text() for name in ("watching.py", "run_tests.py"))
-    before, found, after = program.partition(_IMPORT)
-    assert found, "run_tests.py does not import its other half"
-    module = (
-        "from types import ModuleType\n\nwatching = ModuleType('watching')\n"
-        f"exec(compile({watching!r}, 'watching.py', 'exec'), vars(watching))\n"
-    )
-    return (before + module + after).encode()
 
 
 def _read(seen: Mapping[str, Any], canaries: Canaries) -> TestRun:

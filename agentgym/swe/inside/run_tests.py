@@ -3,8 +3,8 @@
 It reads an order from standard input, lays the patch over the repository, runs the tests in a child
 process, ends every process that they left, and only then writes what it has seen. The child has no
 descriptor of this process, and its memory is closed to it (prctl(2), PR_SET_DUMPABLE). A report
-counts only with the secret that the child's runner got before any tested code ran. `watching` is
-sent with this program, as one file.
+counts only with the secret that the child's runner got before any tested code ran. The modules that
+it imports are sent with it (`agentgym.swe.program`).
 
 Order: a line of JSON, then the contents of the files that it names, one after the other. Answer: a
 line of JSON; a report that is too long for a line lies in a file that it names.
@@ -30,7 +30,10 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from agentgym.swe.inside import watching
+from agentgym.swe.inside.parts import watch_parts
+from agentgym.swe.inside.places import Places, runner_folders
+from agentgym.swe.inside.telling import SEAL, listener, teller
+from agentgym.swe.inside.watching import watch_code, watch_reports
 
 REPORT_BYTES, TOLD_BYTES = 32 * 2**20, 8 * 2**20
 LINE_BYTES = 40_000
@@ -130,8 +133,8 @@ def _dup_beyond_limit(end: int) -> int:
 def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoReturn:
     """Run pytest in this process and pass its JUnit XML on; never returns."""
     # No frame below which tests run keeps the secret.
-    listen = watching.listener()
-    tell = watching.teller(secret.pop(), report, REPORT_BYTES, listen)
+    listen = listener()
+    tell = teller(secret.pop(), report, REPORT_BYTES, listen)
     folder = f"/tmp/{os.urandom(8).hex()}"
     os.mkdir(folder, 0o700)
     junit, config = f"{folder}/report.xml", f"{folder}/{order['config_name']}"
@@ -154,12 +157,12 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
     vars(runner)["_update_current_test_var"] = lambda item, when: None
     sys.argv = ["python3"]
     root = order["root"]
-    places = watching.Places(root, order["targets"], order["changed"])
-    folders = watching.runner_folders((pytest, unittest.case))
-    replaced = watching.watch_parts(places, folders, listen)
-    look = watching.watch_code(places, folders, tell, listen)
+    places = Places(root, order["targets"], order["changed"])
+    folders = runner_folders((pytest, unittest.case))
+    replaced = watch_parts(places, folders, listen)
+    look = watch_code(places, folders, tell, listen)
     escape = junitxml.bin_xml_escape
-    plugin = watching.watch_reports(pytest, escape, replaced, look, places, tell, listen)
+    plugin = watch_reports(pytest, escape, replaced, look, places, tell, listen)
     code = pytest.main(
         [
             *("-q", "--color=no", "--tb=line", "--runxfail", "--continue-on-collection-errors"),
@@ -174,7 +177,7 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
     look()
     for what in replaced(whole=True):
         tell(b"M", what)
-    audit(watching.SEAL, junit)
+    audit(SEAL, junit)
     # Without the handlers that tested code may have registered.
     leave(code + 0)
     raise AssertionError("it has left")
@@ -287,7 +290,6 @@ def answer(seen: dict[str, Any]) -> None:
         with os.fdopen(os.open(seen[f"{key}_file"], flags, stat.S_IRUSR), "wb") as file:
             file.write(data)
     sys.stdout.write(json.dumps(seen) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    sys.stdout.flush()
+    # Taking the interpreter down in order takes time of every grading.
+    os._exit(0)
