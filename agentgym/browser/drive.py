@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -13,7 +13,8 @@ from agentgym.browser.actions import Actions
 from agentgym.browser.dom import Document
 from agentgym.browser.picture import capture
 from agentgym.browser.session import BrowserSession, dialog_json
-from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
+from agentgym.browser.settling import Settled, loaded, settle
+from agentgym.browser.tab import Tab
 from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
 from agentgym.errors import SurfaceLostError
@@ -98,9 +99,8 @@ class Driver:
         failure = await self._prepared(self.session.tab)
         if self._init and (error or failure):
             raise SurfaceLostError(f"the first page was not prepared: {error or failure}")
-        late = await self.session.settle()
-        late = await self._read_values() or late
-        self._last = await self.look(error=error or late)
+        settled = await self._settled()
+        self._last = await self.look(error or settled.late, taking=settled.picture)
         return self._last
 
     async def step(self, tool: str, arguments: Mapping[str, Any]) -> BrowserState:
@@ -118,9 +118,8 @@ class Driver:
             await self._actions.execute(tool, arguments)
         except Refusal as refusal:
             error = str(refusal)
-        late = await session.settle()
-        late = await self._read_values() or late
-        state = await self.look()
+        settled = await self._settled()
+        state = await self.look(taking=settled.picture)
         outcome = _outcome(before, state, changed=_mutations(session) > mutated)
         self._last = BrowserState(
             view=state.view,
@@ -130,7 +129,7 @@ class Driver:
             console=list(session.console),
             picture=state.picture,
             outcome="error" if error else outcome,
-            error=error or late,
+            error=error or settled.late,
         )
         return self._last
 
@@ -141,40 +140,39 @@ class Driver:
             Why it failed, or what was still going on at its end; empty if nothing was.
         """
         failure = await self._prepared(tab)
-        return await self.session.settle() or failure
+        return (await settle(self.session)).late or failure
 
     async def _prepared(self, tab: Tab) -> str:
         if not self._init:
             return ""
-        url = await self.session.loaded(tab)
-        if url != self._base:
-            return f"init: the tab shows {url[:200]}" if url else "init: the page did not load"
-        failure = await evaluate(tab, self._init)
-        self._documents |= {await _document(tab)} - {""}
-        return failure
+        found = await loaded(tab)
+        if found is None:
+            return "init: the page did not load"
+        if found["url"] != self._base:
+            return f"init: the tab shows {found['url'][:200]}"
+        self._documents.add(found["token"])
+        return await evaluate(tab, self._init)
 
-    async def _read_values(self) -> str:
-        """Read the values, if the current page is one that may tell them.
+    async def _settled(self) -> Settled:
+        """Let the current page settle, and read the values if it is one that may tell them.
 
         A document that shows the first page once more, as after a reload, is prepared before.
-
-        Returns:
-            What went wrong as it was prepared; empty if nothing did.
         """
-        tab, failure = self.session.tab, ""
-        if tab.dialog is not None:
-            return ""
+        settled, failure = await settle(self.session, pictured=self.pictures), ""
+        tab = settled.tab
+        if tab is None:
+            return settled
         if self._init:
-            document = await _document(tab)
-            if document and document not in self._documents and tab.page.url == self._base:
-                failure = await self.prepare(tab)
-                document = await _document(tab)
-            may_tell = document in self._documents
+            is_new = settled.document not in self._documents
+            if settled.document and is_new and tab.page.url == self._base:
+                failure = await self._prepared(tab)
+                settled = await settle(self.session, pictured=self.pictures)
+            may_tell = settled.document in self._documents
         else:
             may_tell = _host(tab.page.url) == _host(self._base)
-        if may_tell and self.values.wanted and tab.dialog is None:
+        if may_tell and self.values.wanted and settled.tab is tab and tab.dialog is None:
             await self.values.read(tab)
-        return failure
+        return replace(settled, late=failure or settled.late)
 
     async def remember(self) -> None:
         """Take the present view, without a picture, as what the next action is compared with."""
@@ -192,15 +190,27 @@ class Driver:
         """Return what is seen without acting, with a picture in any case."""
         return await self.look(picture=True)
 
-    async def look(self, error: str = "", *, picture: bool | None = None) -> BrowserState:
-        """Return what is seen without acting; `picture` overrides whether states have one."""
-        session = self.session
+    async def look(
+        self,
+        error: str = "",
+        *,
+        picture: bool | None = None,
+        taking: Awaitable[bytes | None] | None = None,
+    ) -> BrowserState:
+        """Return what is seen without acting.
+
+        Args:
+            error: What went wrong before.
+            picture: Overrides whether states have a picture.
+            taking: A picture that is being taken already.
+        """
+        session, taken = self.session, None
         tab = session.tab
         pictured = self.pictures if picture is None else picture
         if pictured and tab.dialog is None:
-            view, taken = await asyncio.gather(session.look(), capture(tab))
+            view, taken = await asyncio.gather(session.look(), taking or capture(tab))
         else:
-            view, taken = await session.look(), None
+            view = await session.look()
         return BrowserState(
             view=view,
             tabs=session.tabs_json(),
@@ -215,14 +225,6 @@ class Driver:
 def with_path(url: str) -> str:
     """Return an address with a path, as browsers show it; an empty one unchanged."""
     return f"{url}/" if url and not urlsplit(url).path else url
-
-
-async def _document(tab: Tab) -> str:
-    """Return the token of a tab's document; empty if the page does not answer."""
-    try:
-        return str(await tab.call("token_"))
-    except (PageBusyError, PageGoneError, PageFailure):
-        return ""
 
 
 def _host(url: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from agentgym.browser.drive import Driver
 from agentgym.browser.session import BrowserSession, Downloaded, dialog_json
+from agentgym.browser.settling import settle
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.view import PageView
 from agentgym.errors import UnsupportedError
@@ -135,7 +136,7 @@ async def _restore(driver: Driver, tab: Tab, kept: Mapping[str, Any]) -> PageVie
             await tab.unless_held(tab.page.reload(wait_until="commit"))
             await driver.prepare(tab)
         await tab.call("restore", kept["kept"])
-        await session.settle()
+        await settle(session)
         await tab.call("restore", {**kept["kept"], "fields": []})
     except (PageBusyError, PageGoneError, PageFailure, Error) as error:
         session.check_alive()

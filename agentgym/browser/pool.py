@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Final
 from agentgym.browser.chromium import Chromium, start_playwright
 from agentgym.browser.engine import at_exit
 from agentgym.browser.executable import find_executable
+from agentgym.browser.picture import capture
 from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.requests import RequestLog
 from agentgym.browser.session import BrowserSession
+from agentgym.browser.settling import loaded
 from agentgym.browser.tab import Tab
 from agentgym.errors import SurfaceError
 from agentgym.gui.tree import Budget
@@ -34,6 +36,9 @@ LINGER_S: Final = 20.0
 """Seconds that browsers outlive the last environment that used them."""
 _MAKE_S: Final = 30.0
 _FIRST_MS: Final = 10_000
+_FRESH_S: Final = 5.0
+"""Seconds for which a new context is taken to be alive."""
+_BEGIN_S: Final = 2.0
 _LOOK_EVERY: Final = 10
 _SETTINGS: Final = 4
 """Settings for which contexts are kept ready, the latest ones."""
@@ -83,6 +88,8 @@ class ReadyContext:
         listening: The socket; closed with the context.
         number: Number of the context in its browser.
         proxy: Serves the socket where a page was opened ahead; closed with the context.
+        made: `time.monotonic` of when it was ready.
+        begun: Set when its episode shows its first page, or will never do so.
     """
 
     chromium: Chromium
@@ -90,6 +97,8 @@ class ReadyContext:
     listening: socket.socket
     number: int
     proxy: SiteProxy | None = None
+    made: float = field(default_factory=time.monotonic)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     def deposit(self, folder: str, name: str, data: bytes) -> Path:
         """Put a file where the browser can read it, and return its path there."""
@@ -109,9 +118,10 @@ class ReadyContext:
         )
 
     async def lives(self) -> bool:
-        """Whether its browser answers and its tab is open."""
+        """Whether its browser answers, or did so just now, and its tab is open."""
         try:
-            await self.session.check_answers()
+            if time.monotonic() - self.made > _FRESH_S:
+                await self.session.check_answers()
         except SurfaceError:
             return False
         return self.chromium.alive and bool(self.session.tabs)
@@ -191,7 +201,7 @@ class BrowserPool:
             # A page takes longer to open ahead than when it is wanted.
             spare = await self._make(replace(settings, first=None))
         if len(ready) < self.spares and self._users:
-            task = asyncio.ensure_future(self._replenish(settings))
+            task = asyncio.ensure_future(self._replenish(settings, spare.begun))
             self._making.add(task)
             task.add_done_callback(self._making.discard)
         return spare
@@ -201,7 +211,11 @@ class BrowserPool:
         suspects, chromium.suspects = chromium.suspects, 0
         self._alone += suspects if suspects > 1 else 0
 
-    async def _replenish(self, settings: ContextSettings) -> None:
+    async def _replenish(self, settings: ContextSettings, begun: asyncio.Event) -> None:
+        # The episode that has just begun needs the processors more.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_BEGIN_S):
+                await begun.wait()
         # A spare is a convenience: what goes wrong here is told where a context is needed.
         with contextlib.suppress(SurfaceError, TimeoutError):
             spare = await self._make(settings)
@@ -260,6 +274,7 @@ class BrowserPool:
         """Close a context, and its Chromium where it was the last one of a retired one."""
         from playwright.async_api import Error
 
+        used.begun.set()
         used.remove_deposits()
         used.chromium.sessions.discard(used.session)
         try:
@@ -374,7 +389,9 @@ async def _open_first(session: BrowserSession, tab: Tab, url: str) -> None:
 
     try:
         await tab.page.goto(url, wait_until="commit", timeout=_FIRST_MS)
-        await session.loaded(tab)
+        await loaded(tab)
+        # The first picture of a page takes longer than any other.
+        await capture(tab)
     except Error as error:
         with contextlib.suppress(Error):
             await session.context.close()

@@ -27,20 +27,14 @@ if TYPE_CHECKING:
 
 LOAD_S: Final = 10.0
 """Seconds that a page may take to load; the action then says that it has not."""
-FIRST_S: Final = 30.0
-"""Seconds that the first page of an episode may take."""
-QUIET_S: Final = 2.0
-"""Seconds that a page may go on changing after an action."""
 TABS: Final = 10
 DIALOGS: Final = 20
-_IDLE_MS: Final = 10
 _CONSOLE: Final = 20
 _DOWNLOADS: Final = 20
 _DOWNLOAD_S: Final = 10.0
 DOWNLOADED_BYTES: Final = 128 * 2**20
 """Bytes of all downloads of one context."""
 _MESSAGE_CHARS: Final = 300
-_POLL_S: Final = 0.005
 _OPENING_S: Final = 1.0
 _BROWSER_S: Final = 10.0
 _BUSY: Final = 0.5
@@ -140,7 +134,7 @@ class BrowserSession:
         self._wanted = True
         try:
             page = await self.context.new_page()
-            await self._settle_pages()
+            await self.settle_pages()
         finally:
             self._wanted = False
         self._current = await self.adopt(page)
@@ -167,7 +161,8 @@ class BrowserSession:
         if not task.cancelled():
             task.exception()  # a page that closed at once; what is left is seen in the next view
 
-    async def _settle_pages(self) -> None:
+    async def settle_pages(self) -> None:
+        """Wait until new tabs and files are known."""
         if self._pending:
             await asyncio.wait(set(self._pending), timeout=LOAD_S)
 
@@ -319,50 +314,7 @@ class BrowserSession:
         self.log.begin_step()
         self.tab.begin_action()
 
-    async def settle(self) -> str:
-        """Wait until the page has loaded, its requests have ended and it stopped changing.
-
-        Returns:
-            What was still going on when the time was over; empty if nothing was.
-        """
-        began = time.monotonic()
-        while True:
-            await self._settle_pages()
-            tab = self.tab
-            if tab.dialog is not None or tab.crashed:
-                return ""
-            waited = time.monotonic() - began
-            try:
-                state = await tab.call("painted")
-            except (PageGoneError, PageFailure):
-                state = {"idle": 0, "ready": "loading"}
-            except PageBusyError as error:
-                return "" if tab.dialog is not None else str(error)
-            # A document that a script has opened and not closed is never complete.
-            calm = state["idle"] >= _IDLE_MS and state["ready"] != "loading"
-            if (calm or waited > QUIET_S) and not self._expects(tab):
-                return ""
-            if waited > LOAD_S:
-                return f"the page did not finish loading in {LOAD_S:g} s"
-            await asyncio.sleep(_POLL_S)
-
-    async def loaded(self, tab: Tab) -> str:
-        """Wait until a first page has loaded, whatever it does then; return its address or nothing.
-
-        It may take longer than a page that an agent opens: no step of an episode waits for it.
-        """
-        until = time.monotonic() + FIRST_S
-        while time.monotonic() < until and tab.dialog is None and not tab.crashed:
-            try:
-                state = await tab.call("quiet")
-            except (PageGoneError, PageFailure, PageBusyError):
-                state = {"ready": "loading"}  # the document is being replaced
-            if state["ready"] == "complete":
-                return str(state["url"])
-            await asyncio.sleep(_POLL_S)
-        return ""
-
-    def _expects(self, tab: Tab) -> bool:
+    def expects(self, tab: Tab) -> bool:
         """Whether a document, an answer or a new tab is still to come."""
         now = time.monotonic()
         opening = bool(self._pending) or now < self._opening_until

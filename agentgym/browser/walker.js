@@ -35,10 +35,9 @@
   };
   const numbers = new WeakMap(), elements = new Map(), closedRoots = new WeakMap();
   const token = `${Date.now()}-${Math.random()}`;
-  let counter = 0, mutations = 0, lastMutation = performance.now();
+  let counter = 0, lastMutation = performance.now();
   const observed = new WeakSet();
-  const observer = new MutationObserver((list) => {
-    mutations += list.length;
+  const observer = new MutationObserver(() => {
     lastMutation = performance.now();
   });
   const observe = (root) => {
@@ -451,7 +450,7 @@
     const kept = fitting(out);
     if (kept < out.length) { cut = true; left += out.length - kept; out.length = kept; }
     return {
-      token, nodes: out, cut, left, gone, frames, suspects, mutations,
+      token, nodes: out, cut, left, gone, frames, suspects,
       elements: cut ? page.getElementsByTagName("*").length : visited,
       focused: active && numbers.get(active) || 0,
       scroll: [...scrolled, page.documentElement?.scrollWidth || 0, page.documentElement?.scrollHeight || 0],
@@ -633,8 +632,7 @@
     return {moved: true};
   };
   const quiet = () => ({
-    idle: performance.now() - lastMutation, mutations, ready: page.readyState,
-    url: address(),
+    idle: performance.now() - lastMutation, ready: page.readyState, token, url: address(),
   });
   // One frame and one task, so that handlers, their promises and the layout have had their turn.
   const painted = () => new Promise((resolve) => {
@@ -769,7 +767,7 @@
 
   globalThis.walker = {
     snapshot, point, fill, choose, pick, focus, scroll, show, quiet, painted, adopt, frame,
-    readable, columns, keep, reset_session, restore, token_: () => token,
+    readable, columns, keep, reset_session, restore,
     element: (id) => target(id), number,
   };
 })();

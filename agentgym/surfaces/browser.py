@@ -194,7 +194,9 @@ class BrowserSurface:
             self._driver = self._drive(with_path(self._seeded(start)))
             if open_start:
                 opened = self._ready.proxy is not None
-                self._state = await self._run(self._driver.begin(opened=opened))
+                self._state = await self._run(
+                    _begun(self._ready, self._driver.begin(opened=opened))
+                )
         return self._driver
 
     async def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -339,6 +341,13 @@ async def _held_pool() -> BrowserPool:
     pool = browser_pool()
     await pool.hold()
     return pool
+
+
+async def _begun(ready: ReadyContext, beginning: Awaitable[T]) -> T:
+    try:
+        return await beginning
+    finally:
+        ready.begun.set()
 
 
 async def _end(pool: BrowserPool, ready: ReadyContext, driver: Driver | None) -> None:

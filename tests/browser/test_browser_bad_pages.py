@@ -10,7 +10,7 @@ import time
 import pytest
 from web_pages import WebPages
 
-from agentgym.browser import exchange, session
+from agentgym.browser import exchange, session, settling
 from agentgym.browser.engine import engine
 from agentgym.browser.pool import browser_pool
 from agentgym.errors import SurfaceEndedError, SurfaceError, SurfaceLostError
@@ -31,7 +31,7 @@ async def test_a_page_that_never_loads_is_given_up(browse, monkeypatch):
 
 
 async def test_a_part_that_never_loads_holds_a_page_for_a_bounded_time(browse, monkeypatch):
-    monkeypatch.setattr(session, "LOAD_S", 0.3)
+    monkeypatch.setattr(settling, "LOAD_S", 0.3)
     visit = await browse({"/": "<p>Here</p><img src='/never'>", "/never": never})
     await visit.act("press", keys="Tab")
     assert "Here" in visit.text
@@ -94,7 +94,7 @@ async def test_a_storm_of_alerts_lets_the_agent_go_on(browse, monkeypatch):
 
 
 async def test_a_document_that_is_opened_and_never_closed_is_read(browse, monkeypatch):
-    monkeypatch.setattr(session, "QUIET_S", 0.3)
+    monkeypatch.setattr(settling, "QUIET_S", 0.3)
     visit = await browse(
         "<button onclick=\"document.open(); document.write('<p>New')\">Go</button>"
     )
