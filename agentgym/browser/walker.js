@@ -767,7 +767,7 @@
 
   globalThis.walker = {
     snapshot, point, fill, choose, pick, focus, scroll, show, quiet, painted, adopt, frame,
-    readable, columns, keep, reset_session, restore,
+    readable, columns, keep, reset_session, restore, token_: () => token,
     element: (id) => target(id), number,
   };
 })();
