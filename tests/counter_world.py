@@ -180,7 +180,7 @@ class CounterEnvironment:
         self.closed = False
         CounterEnvironment.opened.append(self)
 
-    async def start(self, seed):
+    async def start(self, seed, *, alone=False):
         raise_trouble(self.provider, "reset")
         self.episodes.append(self.episode_type(self, seed))
         return self.episodes[-1]

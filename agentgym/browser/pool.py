@@ -173,22 +173,26 @@ class BrowserPool:
 
     # --- contexts ---
 
-    async def acquire(self, settings: ContextSettings) -> ReadyContext:
+    async def acquire(self, settings: ContextSettings, *, alone: bool = False) -> ReadyContext:
         """Return a fresh context, from the spares if one is ready.
+
+        Args:
+            settings: What it is made with.
+            alone: Whether it gets a browser of its own.
 
         Raises:
             ConfigError: There is no Chromium, or it cannot be confined.
             SurfaceError: It does not start.
         """
-        spare = await self._acquired(settings)
+        spare = await self._acquired(settings, alone=alone)
         spare.chromium.take(spare.session)
         return spare
 
-    async def _acquired(self, settings: ContextSettings) -> ReadyContext:
-        for chromium in {*self._current.values(), *self._retired}:
+    async def _acquired(self, settings: ContextSettings, *, alone: bool) -> ReadyContext:
+        for chromium in self._browsers:
             self._take_suspects(chromium)
-        if self._alone:
-            self._alone -= 1
+        if self._alone or alone:
+            self._alone = max(0, self._alone - 1)
             return await self._make(replace(settings, first=None), alone=True)
         ready = self._ready.pop(settings, [])
         self._ready[settings] = ready  # it is the latest now
@@ -320,12 +324,16 @@ class BrowserPool:
                 await self.discard(spare)
 
     def processes(self) -> list[int]:
-        """Return the process ids of the browsers that get new contexts."""
-        return [pid for chromium in self._current.values() for pid in chromium.processes()]
+        """Return the process ids of all browsers."""
+        return [pid for chromium in self._browsers for pid in chromium.processes()]
 
     def memory_mb(self) -> float:
         """Return the memory of all browsers, in MiB."""
-        return sum(chromium.memory_mb() for chromium in {*self._current.values(), *self._retired})
+        return sum(chromium.memory_mb() for chromium in self._browsers)
+
+    @property
+    def _browsers(self) -> set[Chromium]:
+        return {*self._current.values(), *self._retired}
 
     async def close(self) -> None:
         """End all browsers. Never raises."""
@@ -337,7 +345,7 @@ class BrowserPool:
             for spare in ready:
                 spare.listening.close()
         self._ready.clear()
-        for chromium in {*self._current.values(), *self._retired}:
+        for chromium in self._browsers:
             await chromium.close()
         self._current.clear()
         self._retired.clear()

@@ -103,6 +103,7 @@ class BrowserSession:
         self._wanted = False
         self._seen_downloads = 0
         self._arriving: set[Download] = set()
+        self._excessive: set[Download] = set()
         self._received: dict[str, float] = {}
         self._opening_until = 0.0
         context.on("page", self._opened)
@@ -257,10 +258,13 @@ class BrowserSession:
 
     def _download_grows(self, event: dict[str, Any]) -> None:
         """End the downloads under way where all of the context have become too large."""
-        guid = event["guid"]
-        self._received[guid] = max(event["receivedBytes"], self._received.get(guid, 0))
-        if self._receives_too_much:
-            for download in self._arriving:
+        self._received[event["guid"]] = event["receivedBytes"]
+        if event["state"] != "inProgress":
+            # One that is kept counts by its size.
+            del self._received[event["guid"]]
+        elif sum(self._received.values()) + self._downloaded > DOWNLOADED_BYTES:
+            for download in self._arriving - self._excessive:
+                self._excessive.add(download)
                 self._spawn(download.cancel())
 
     async def _download(self, download: Download) -> None:
@@ -280,9 +284,11 @@ class BrowserSession:
         finally:
             self._arriving.discard(download)
         if path is not None and _size(path) + self._downloaded > DOWNLOADED_BYTES:
-            path.unlink(missing_ok=True)
-            error, path = "too large", None
-        if error and (error == "too large" or self._receives_too_much):
+            self._excessive.add(download)
+        if download in self._excessive:
+            if path is not None:
+                path.unlink(missing_ok=True)
+                path = None
             error = f"all downloads have more than {DOWNLOADED_BYTES:,} bytes"
         elif error:
             await download.cancel()
@@ -290,10 +296,6 @@ class BrowserSession:
         data = b"" if path is None else await asyncio.to_thread(path.read_bytes)
         digest = hashlib.sha256(data).hexdigest()
         self.downloads.append(Downloaded(name, path, len(data), digest, error))
-
-    @property
-    def _receives_too_much(self) -> bool:
-        return sum(self._received.values()) > DOWNLOADED_BYTES
 
     @property
     def _downloaded(self) -> int:

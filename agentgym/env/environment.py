@@ -146,11 +146,13 @@ class Environment:
         """
         return tool_schemas(self.tools, form)
 
-    async def start(self, seed: int) -> Episode:
+    async def start(self, seed: int, *, alone: bool = False) -> Episode:
         """Begin an episode; other episodes may be live.
 
         Args:
             seed: Seed of the episode; it determines the instance of a template task.
+            alone: Whether it shares no process, such as a browser, with other episodes. If that
+                process ends, the episode is to blame, and is judged as it stands.
 
         Returns:
             The episode, whose `first` is the first observation. The caller closes it unless the
@@ -165,7 +167,7 @@ class Environment:
         """
         instance = self.task.instance(read_seed(seed))
         await self._open()
-        episode = await Episode.start(self, instance)
+        episode = await Episode.start(self, instance, alone=alone)
         if self._closed:
             await episode.close()
             raise _closed()

@@ -111,10 +111,14 @@ class Episode:
         self.environment.live.add(self)
 
     @classmethod
-    async def start(cls, environment: Environment, instance: Instance) -> Episode:
+    async def start(
+        cls, environment: Environment, instance: Instance, *, alone: bool = False
+    ) -> Episode:
         """Begin an episode of an instance; see `Environment.start`."""
         started_s = time.perf_counter()
-        episode = cls(await make_parts(environment, instance), started_s)
+        parts = await make_parts(environment, instance)
+        parts.alone = alone
+        episode = cls(parts, started_s)
         try:
             await episode._begin()
         except BaseException:

@@ -62,6 +62,7 @@ class EpisodeParts:
         surfaces: Its surfaces, in the order of the environment's kinds.
         earlier: Audits of the sandboxes from which this one was forked.
         calls: Function that executes a legal call, by the tool's name; `attach` fills it.
+        alone: Whether the surfaces share no process with other episodes.
     """
 
     environment: Environment
@@ -75,6 +76,7 @@ class EpisodeParts:
     surfaces: list[Surface] = field(default_factory=list)
     earlier: Audit = field(default_factory=Audit)
     calls: dict[str, Call] = field(default_factory=dict)
+    alone: bool = False
 
     async def attach(self) -> None:
         """Attach a new surface of every kind.
@@ -82,7 +84,8 @@ class EpisodeParts:
         Raises:
             AgentGymError: A surface cannot be attached.
         """
-        context = SurfaceContext(self.sandbox, self._services(), self._sites(), self.instance.seed)
+        given = (self.sandbox, self._services(), self._sites(), self.instance.seed)
+        context = SurfaceContext(*given, alone=self.alone)
         for kind in self.environment.surface_kinds:
             surface = await kind.attach(context)
             self.surfaces.append(surface)

@@ -49,6 +49,8 @@ class Episodes:
     ) -> EpisodeResult:
         """Run an episode to its recorded end; once more if a process that episodes share ended it.
 
+        Then it has that process for itself, so that no policy leaves the mean by ending it.
+
         Args:
             store: Where it is recorded.
             row: The episode, as planned or begun there.
@@ -85,6 +87,7 @@ class Episodes:
             timeout_s=settings.timeout_s,
             on_step=on_step,
             step_tests=settings.step_tests,
+            alone=bool(note),
             note=note,
         )
 

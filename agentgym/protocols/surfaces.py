@@ -111,12 +111,15 @@ class SurfaceContext:
         services: The stateful services, None if the environment has no services.
         sites: The web sites, None if the environment has no sites.
         seed: Seed of the episode.
+        alone: Whether the episode shares no process with others. It is played again because one
+            ended, and if its own ends too, the episode is to blame.
     """
 
     sandbox: Sandbox
     services: Services | None = None
     sites: Sites | None = None
     seed: int = 0
+    alone: bool = False
 
 
 class Surface(Protocol):

@@ -67,6 +67,7 @@ async def run_episode(
     timeout_s: float | None = None,
     on_step: Callable[[Step], None] | None = None,
     step_tests: bool = False,
+    alone: bool = False,
     note: str = "",
 ) -> EpisodeResult:
     """Run one episode, or the rest of one whose steps are recorded already.
@@ -81,6 +82,7 @@ async def run_episode(
             over by then is graded as it stands. None: the task's own ``limits.wall_s``.
         on_step: Called with every new step once it is recorded.
         step_tests: Score each step that changes a repository by the task's hidden tests.
+        alone: Whether it shares no process with other episodes; see `Environment.start`.
         note: First line of the log in the record; empty for none.
 
     Raises:
@@ -89,7 +91,7 @@ async def run_episode(
     began_s = time.monotonic()
     async with releasing(agent):
         try:
-            episode = await environment.start(seed)
+            episode = await environment.start(seed, alone=alone)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending, spent_s = failed(error), time.monotonic() - began_s
             if store is not None and episode_id is not None:

@@ -90,7 +90,7 @@ class BrowserKind:
             Budget(options.nodes, options.text_bytes, options.tree_ms),
             self._first_page(context.sites),
         )
-        ready = await engine().run(self._pool.acquire(settings))
+        ready = await engine().run(self._pool.acquire(settings, alone=context.alone))
         return BrowserSurface(self._pool, ready, options, context)
 
     def _first_page(self, sites: Sites | None) -> FirstPage | None:
@@ -229,9 +229,18 @@ class BrowserSurface:
         """Execute a schema-valid action; what a page or the agent does wrong is an observation.
 
         Raises:
+            SurfaceEndedError: The browser has ended, and this episode is to blame.
             SurfaceError: The browser has ended, or the surface is closed.
         """
         driver = await self._live()
+        try:
+            return await self._call(driver, action)
+        except SurfaceLostError as error:
+            if not self._context.alone:
+                raise
+            raise SurfaceEndedError(f"{error}, and no other episode used it") from error
+
+    async def _call(self, driver: Driver, action: Action) -> Observation:
         arguments: dict[str, Any] = dict(action.arguments)
         if action.tool == "read_page":
             return await self._run(self._read_page(driver))

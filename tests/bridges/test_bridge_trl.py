@@ -110,10 +110,10 @@ def test_an_episode_without_a_score_is_missing(rollouts, tokenizer, monkeypatch)
     (environment,) = played._environments.values()
     start, failures = environment.start, iter([SandboxError("no sandbox")])
 
-    async def start_some(seed):
+    async def start_some(seed, **options):
         if failure := next(failures, None):
             raise failure
-        return await start(seed)
+        return await start(seed, **options)
 
     monkeypatch.setattr(environment, "start", start_some)
     found = played([f"{ID} 4"] * 2, trainer())

@@ -116,7 +116,7 @@ class FakeEnvironment:
         self.max_steps = max_steps
         self.closed = 0
 
-    async def start(self, seed):
+    async def start(self, seed, *, alone=False):
         return self.episode_type(self, seed)
 
     async def close(self):

@@ -233,7 +233,7 @@ def test_steps_outside_an_episode_are_refused(env):
 
 def test_a_reset_that_fails_leaves_no_episode():
     class Broken(FakeEnvironment):
-        async def start(self, seed):
+        async def start(self, seed, *, alone=False):
             if seed == 1:
                 raise OSError("no space left")
             return await super().start(seed)

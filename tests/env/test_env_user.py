@@ -222,8 +222,8 @@ async def test_the_agent_is_not_charged_for_waiting(make, monkeypatch):
     monkeypatch.setattr("agentgym.env.conversation.create", lambda *_: Slow(None))
     env, played = make(), []
 
-    async def start(seed):
-        played.append(await Environment.start(env, seed))
+    async def start(seed, **options):
+        played.append(await Environment.start(env, seed, **options))
         return played[-1]
 
     monkeypatch.setattr(env, "start", start)

@@ -54,7 +54,7 @@ class PooledEnvironment(FakeEnvironment):
             raise TaskError("no setup")
         return ("recipe", seed)
 
-    async def start(self, seed):
+    async def start(self, seed, *, alone=False):
         if self.provider.expected.get(seed):
             self.provider.expected[seed] -= 1
             self.provider.log.append(("hit", seed))

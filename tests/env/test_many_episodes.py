@@ -98,9 +98,9 @@ async def play_all(environment, store, count):
     barrier, starting = asyncio.Barrier(count + 1), asyncio.Semaphore(STARTING)
     real = environment.start
 
-    async def start(seed):
+    async def start(seed, **options):
         async with starting:
-            return await real(seed)
+            return await real(seed, **options)
 
     environment.start = start
     playing = [

@@ -69,7 +69,7 @@ class BreakingEnvironment(FakeEnvironment):
         self.breaks, self.starts = dict(breaks), dict(starts)
         self.stuck, self.begun = threading.Event(), []
 
-    async def start(self, seed):
+    async def start(self, seed, *, alone=False):
         if seed in self.starts and self.starts[seed] == "late":
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(3600)

@@ -88,8 +88,8 @@ def grown(config, make_policy=Drawing, check=None):
         async with Environment(load_built("demo/refund-v1"), provider) as environment:
             start = environment.start
 
-            async def counted(seed):
-                started.append(await start(seed))
+            async def counted(seed, **options):
+                started.append(await start(seed, **options))
                 return started[-1]
 
             environment.start = counted
@@ -324,7 +324,7 @@ def test_a_tree_that_breaks_is_recorded_as_an_episode_without_a_score(shop, tmp_
         provider = NoSandboxProvider()
         async with Environment(load_built("demo/refund-v1"), provider) as environment:
 
-            async def broken(seed):
+            async def broken(seed, **_):
                 raise SandboxError("no room")
 
             environment.start = broken
