@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.protocols import SandboxProvider
-from agentgym.sandbox.build.builder import Builds
+from agentgym.sandbox.build.builder import Builds, run_builds
 from agentgym.swe.apply import apply_diff
 from agentgym.swe.clone import find_clone
 from agentgym.swe.grading import GradedPatch, longest_s
@@ -131,7 +132,7 @@ async def grade_predictions(
 
     for first in range(0, len(waiting), _BATCH):
         batch = waiting[first : first + _BATCH]
-        tasks = await to_thread(_prepared, plan, batch, tell)
+        tasks = await run_builds(functools.partial(_prepared, plan, batch, tell))
         async with asyncio.TaskGroup() as group:
             for prediction, task in zip(batch, tasks, strict=True):
                 group.create_task(one(prediction, task))
@@ -141,27 +142,28 @@ async def grade_predictions(
 
 
 def _prepared(
-    plan: GradingPlan, batch: Sequence[Prediction], tell: Callable[[str], None]
+    plan: GradingPlan, batch: Sequence[Prediction], tell: Callable[[str], None], builds: Builds
 ) -> list[InstanceTask | Result]:
     """Write the folders of instances and build their images; a failure is a result."""
     done: list[InstanceTask | Result] = []
-    with Builds(lambda line: None) as builds:
-        for prediction in batch:
-            instance = plan.instances[prediction.instance_id]
-            if not prediction.model_patch.strip():
-                done.append(Result(instance.id, Fate.EMPTY, "the patch is empty"))
-                continue
-            try:
-                clone = find_clone(plan.clones, instance.repo)
-                spec = resolve_environment(instance, clone, plan.tables)
-                until = packages_until(instance, clone)
-                folder = write_task(plan.out / "tasks" / "graded", instance, clone, spec, until)
-                task = read_task(folder)
-                build_context(task.context, builds, tell)
-            except AgentGymError as error:
-                done.append(Result(instance.id, Fate.ERROR, str(error)[:2000]))
-            else:
-                done.append(task)
+    for prediction in batch:
+        if builds.stopped:
+            break
+        instance = plan.instances[prediction.instance_id]
+        if not prediction.model_patch.strip():
+            done.append(Result(instance.id, Fate.EMPTY, "the patch is empty"))
+            continue
+        try:
+            clone = find_clone(plan.clones, instance.repo)
+            spec = resolve_environment(instance, clone, plan.tables)
+            until = packages_until(instance, clone)
+            folder = write_task(plan.out / "tasks" / "graded", instance, clone, spec, until)
+            task = read_task(folder)
+            build_context(task.context, builds, tell)
+        except AgentGymError as error:
+            done.append(Result(instance.id, Fate.ERROR, str(error)[:2000]))
+        else:
+            done.append(task)
     return done
 
 

@@ -215,7 +215,10 @@ async def test_values_of_the_page_are_kept_from_the_agent_and_end_the_episode(br
 
 @pytest.mark.parametrize(
     ("page", "why"),
-    [("<p>Here", "nothing is not defined"), ("<script>history.pushState(0, '', '/b')</script>", "shows .*/b")],
+    [
+        ("<p>Here", "nothing is not defined"),
+        ("<script>history.pushState(0, '', '/b')</script>", "shows .*/b"),
+    ],
 )
 async def test_a_first_page_that_is_not_prepared_is_no_mistake_of_the_agent(browse, page, why):
     with pytest.raises(SurfaceLostError, match=f"the first page was not prepared: .*{why}"):

@@ -7,6 +7,7 @@ that folder and continues after the last finished step.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import os
@@ -15,6 +16,7 @@ import tarfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from agentgym.errors import AgentGymError, MissingExtraError, SandboxError
 from agentgym.records import Json
@@ -35,6 +37,9 @@ from agentgym.sandbox.build.plan import (
 from agentgym.sandbox.build.settings import PATH, Settings
 from agentgym.sandbox.build.worker import Worker
 from agentgym.sandbox.images import Image, ImageLayout, Layer
+from agentgym.threads import to_thread
+
+T = TypeVar("T")
 
 STEP_S = 3600.0
 """Time limit of one step, in seconds."""
@@ -67,10 +72,14 @@ class Builds:
 
     Args:
         tell: Receives a line when a step begins and one when it ends.
+
+    Attributes:
+        stopped: Whether `stop` was called.
     """
 
     def __init__(self, tell: Tell) -> None:
         self._layout, self._tell = ImageLayout(), tell
+        self.stopped = False
         self._stack = contextlib.ExitStack()
         self._worker: Worker | None = None
 
@@ -79,6 +88,12 @@ class Builds:
 
     def __exit__(self, *failure: object) -> None:
         self._stack.close()
+
+    def stop(self) -> None:
+        """End the build step that runs and refuse all others; another thread may call it."""
+        self.stopped = True
+        if self._worker is not None:
+            self._worker.stop()
 
     def build(self, plan: Plan, *, use_cache: bool = True) -> Image:
         """Return the image of a plan, as `build` does.
@@ -89,6 +104,8 @@ class Builds:
         if use_cache and (image := self._layout.find(plan.name)):
             return image
         worker = self._worker = self._worker or self._begin()
+        if self.stopped:
+            worker.stop()
         room = self._layout.root / "tmp" / "build"
         try:
             return _Build(self._layout, room, worker, self._tell, use_cache).run(plan)
@@ -108,6 +125,27 @@ class Builds:
         room = self._layout.root / "tmp" / "build"
         room.mkdir()
         return Worker(room, lock)
+
+
+async def run_builds(work: Callable[[Builds], T]) -> T:
+    """Build in a thread. A cancelled caller stops the build and waits for its end.
+
+    Args:
+        work: Builds, and ends soon once a build has failed and `Builds.stopped` is true.
+    """
+    builds = Builds(lambda line: None)
+
+    def run() -> T:
+        with builds:
+            return work(builds)
+
+    running = asyncio.ensure_future(to_thread(run))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        builds.stop()
+        await asyncio.wait({running})
+        raise
 
 
 def remove_leftovers(*, tell: Tell) -> None:

@@ -38,13 +38,27 @@ class Worker:
 
     def __init__(self, room: Path, lock: int) -> None:
         self._room, self._lock = room, lock
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Kill the operation that runs; from now on, folders are removed and nothing else is done.
+
+        Another thread may call it.
+        """
+        self._stopped = True
+        if self._process is not None:
+            self._process.kill()
 
     def call(self, op: str, *, timeout_s: float, **arguments: Json) -> None:
         """Run one operation to its end; no process that it started outlives it.
 
         Raises:
-            SandboxError: It failed or took too long; the message ends with its last lines.
+            SandboxError: It failed, was stopped or took too long; the message ends with its last
+                lines.
         """
+        if self._stopped and op != "remove":
+            raise SandboxError("the build was stopped")
         argv = (*as_root(), sys.executable, "-I", "-S", "-c", _CODE, str(_folder()))
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", *argv],
@@ -56,6 +70,9 @@ class Worker:
             start_new_session=True,
         )
         assert process.stdin is not None and process.stdout is not None
+        self._process = process
+        if self._stopped and op != "remove":
+            process.kill()  # it was stopped since
         timer = threading.Timer(timeout_s, process.kill)
         timer.daemon = True
         timer.start()
@@ -67,11 +84,14 @@ class Worker:
                 lines.append(line.decode("utf-8", "replace").rstrip())
             status = process.wait()
         finally:
+            self._process = None
             late = not timer.is_alive()
             timer.cancel()
             process.kill()
             process.wait()
             process.stdout.close()
+        if self._stopped and status != 0:
+            raise SandboxError("the build was stopped")
         if late:
             raise SandboxError(f"took longer than {timeout_s:.0f} s{_listed(lines)}")
         if status != 0:

@@ -11,12 +11,13 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from agentgym.errors import TaskError
 from agentgym.protocols import SandboxProvider
-from agentgym.sandbox.build.builder import Builds
+from agentgym.sandbox.build.builder import Builds, run_builds
 from agentgym.swe.clone import Clone
 from agentgym.swe.diff import write_diff
 from agentgym.swe.grading import longest_s
@@ -131,11 +132,11 @@ class Mining:
         changes = await to_thread(lambda: list(merged_changes(plan.clone, plan.start, plan.limit)))
         self._tell(f"{len(changes)} merged changes, {len(self._journal.decisions)} decided before")
         quarters = await to_thread(self._candidates, changes)
-        building = asyncio.create_task(to_thread(self._built, quarters[:1]))
+        building = asyncio.create_task(run_builds(partial(self._built, quarters[:1])))
         for first, last in _batches(len(quarters)):
             profiles = await building
             ahead = [] if self._done() else quarters[last : last + 2 * (last - first)]
-            building = asyncio.create_task(to_thread(self._built, ahead))
+            building = asyncio.create_task(run_builds(partial(self._built, ahead)))
             try:
                 for quarter, profile in zip(quarters[first:last], profiles, strict=True):
                     await self._quarter(quarter, profile)
@@ -177,16 +178,18 @@ class Mining:
                 found.setdefault(change.quarter, []).append(split)
         return list(found.values())
 
-    def _built(self, quarters: Sequence[Sequence[SplitChange]]) -> list[Profile | DroppedError]:
+    def _built(
+        self, quarters: Sequence[Sequence[SplitChange]], builds: Builds
+    ) -> list[Profile | DroppedError]:
         """Build the environments of quarters, one after the other."""
         built: list[Profile | DroppedError] = []
-        if quarters:
-            with Builds(lambda line: None) as builds:
-                for quarter in quarters:
-                    try:
-                        built.append(self._profile(quarter[0].change, builds))
-                    except DroppedError as dropped:
-                        built.append(dropped)
+        for quarter in quarters:
+            if builds.stopped:
+                break
+            try:
+                built.append(self._profile(quarter[0].change, builds))
+            except DroppedError as dropped:
+                built.append(dropped)
         return built
 
     def _profile(self, change: MergedChange, builds: Builds) -> Profile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pwd
 import random
@@ -17,7 +18,7 @@ from tiny_images import content, files_of
 
 from agentgym.errors import MissingExtraError, SandboxError
 from agentgym.sandbox.build import worker
-from agentgym.sandbox.build.builder import remove_leftovers
+from agentgym.sandbox.build.builder import Builds, remove_leftovers, run_builds
 from agentgym.sandbox.images import ImageLayout, find_image
 from agentgym.sandbox.recipe import load_plan
 
@@ -241,3 +242,29 @@ def test_an_ordinary_user_builds_the_same(tiny, built, tmp_path, tiny_archive):
         assert os.listdir(home / "cache/images/tmp") == []
     finally:
         subprocess.run(["rm", "-rf", str(home)], check=True)
+
+
+async def test_a_cancelled_build_ends_its_step_and_goes_on_later(tiny, built):
+    tiny("slow", 'base = "tiny"\nrun = ["touch /a", "touch /b; sleep 300"]\n')
+    began, running = time.monotonic(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def work(builds: Builds) -> None:
+        loop.call_soon_threadsafe(running.set)
+        with pytest.raises(SandboxError, match="the build was stopped"):
+            builds.build(load_plan("slow"))
+        assert builds.stopped
+
+    building = asyncio.create_task(run_builds(work))
+    await running.wait()
+    while not list(ImageLayout().root.glob("steps/*")):
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(0.5)
+    building.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await building
+    assert time.monotonic() - began < 60
+    assert not children_in(ImageLayout().root)
+    assert os.listdir(ImageLayout().root / "tmp") == []
+    tiny("slow", 'base = "tiny"\nrun = ["touch /a", "touch /b"]\n')
+    assert "b" in files_of(built("slow"), 2)
