@@ -100,7 +100,7 @@ class Driver:
         if self._init and (error or failure):
             raise SurfaceLostError(f"the first page was not prepared: {error or failure}")
         settled = await self._settled()
-        self._last = await self.look(error or settled.late, taking=settled.picture)
+        self._last = await self.look(error or settled.late, taking=self._picture_of(settled))
         return self._last
 
     async def step(self, tool: str, arguments: Mapping[str, Any]) -> BrowserState:
@@ -119,7 +119,7 @@ class Driver:
         except Refusal as refusal:
             error = str(refusal)
         settled = await self._settled()
-        state = await self.look(taking=settled.picture)
+        state = await self.look(taking=self._picture_of(settled))
         outcome = _outcome(before, state, changed=_mutations(session) > mutated)
         self._last = BrowserState(
             view=state.view,
@@ -152,6 +152,9 @@ class Driver:
             return f"init: the tab shows {found['url'][:200]}"
         self._documents.add(found["token"])
         return await evaluate(tab, self._init)
+
+    def _picture_of(self, settled: Settled) -> Awaitable[bytes | None] | None:
+        return settled.picture if settled.tab is self.session.tab else None
 
     async def _settled(self) -> Settled:
         """Let the current page settle, and read the values if it is one that may tell them.
@@ -208,7 +211,10 @@ class Driver:
         tab = session.tab
         pictured = self.pictures if picture is None else picture
         if pictured and tab.dialog is None:
+            stirred = tab.stirred
             view, taken = await asyncio.gather(session.look(), taking or capture(tab))
+            if taking is not None and tab.stirred > stirred:
+                taken = await capture(tab)  # another document or answer has come since
         else:
             view = await session.look()
         return BrowserState(

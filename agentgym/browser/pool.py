@@ -37,8 +37,9 @@ LINGER_S: Final = 20.0
 _MAKE_S: Final = 30.0
 _FIRST_MS: Final = 10_000
 _FRESH_S: Final = 5.0
-"""Seconds for which a new context is taken to be alive."""
+"""Seconds for which a browser without episodes is taken to be alive without being asked."""
 _BEGIN_S: Final = 2.0
+"""Seconds that an episode has to begin before the next context is made beside it."""
 _LOOK_EVERY: Final = 10
 _SETTINGS: Final = 4
 """Settings for which contexts are kept ready, the latest ones."""
@@ -89,7 +90,7 @@ class ReadyContext:
         number: Number of the context in its browser.
         proxy: Serves the socket where a page was opened ahead; closed with the context.
         made: `time.monotonic` of when it was ready.
-        begun: Set when its episode shows its first page, or will never do so.
+        begun: Set when its episode shows its first page, or will not open one.
     """
 
     chromium: Chromium
@@ -120,11 +121,13 @@ class ReadyContext:
     async def lives(self) -> bool:
         """Whether its browser answers, or did so just now, and its tab is open."""
         try:
-            if time.monotonic() - self.made > _FRESH_S:
+            # The pages of another episode may have hung it since.
+            if self.chromium.sessions or time.monotonic() - self.made > _FRESH_S:
                 await self.session.check_answers()
         except SurfaceError:
             return False
-        return self.chromium.alive and bool(self.session.tabs)
+        tabs = self.session.tabs
+        return self.chromium.alive and bool(tabs) and not any(tab.crashed for tab in tabs)
 
     def remove_deposits(self) -> None:
         """Remove the files that were put there."""
@@ -241,6 +244,11 @@ class BrowserPool:
                     return await _new_context(chromium, settings)
             except FirstPageError:
                 raise
+            except asyncio.CancelledError:
+                if alone:
+                    self._retired.discard(chromium)
+                    await chromium.close()
+                raise
             except (Error, SurfaceError, TimeoutError) as error:
                 # It may have been killed between two episodes: the next one is a new process.
                 await self._retire(chromium)
@@ -280,7 +288,6 @@ class BrowserPool:
 
         used.begun.set()
         used.remove_deposits()
-        used.chromium.sessions.discard(used.session)
         try:
             async with asyncio.timeout(_MAKE_S):
                 await used.session.context.close()
@@ -289,6 +296,9 @@ class BrowserPool:
         except TimeoutError:
             # What its pages have begun may go on for ever.
             used.chromium.kill()
+        finally:
+            # Until then its pages may keep the browser from answering others.
+            used.chromium.sessions.discard(used.session)
         if used.proxy is not None:
             await used.proxy.close()
         used.listening.close()
@@ -364,8 +374,10 @@ async def _new_context(chromium: Chromium, settings: ContextSettings) -> ReadyCo
     Raises:
         FirstPageError: The page to be opened ahead did not open.
     """
+    from playwright.async_api import Error
+
     listening = await chromium.confinement.listener()
-    proxy = None
+    proxy = context = None
     try:
         context = await chromium.browser.new_context(
             proxy={"server": f"http://127.0.0.1:{listening.getsockname()[1]}"},
@@ -385,6 +397,10 @@ async def _new_context(chromium: Chromium, settings: ContextSettings) -> ReadyCo
     except BaseException:
         if proxy is not None:
             await proxy.close()
+        if context is not None:
+            with contextlib.suppress(Error, TimeoutError):
+                async with asyncio.timeout(_MAKE_S):
+                    await context.close()
         listening.close()
         raise
     chromium.served += 1
@@ -401,8 +417,6 @@ async def _open_first(session: BrowserSession, tab: Tab, url: str) -> None:
         # The first picture of a page takes longer than any other.
         await capture(tab)
     except Error as error:
-        with contextlib.suppress(Error):
-            await session.context.close()
         raise FirstPageError(f"{url} did not open ahead: {error}") from None
 
 

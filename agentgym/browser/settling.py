@@ -17,8 +17,8 @@ QUIET_S: Final = 2.0
 """Seconds that a page may go on changing after an action."""
 _IDLE_S: Final = 0.01
 _POLL_S: Final = 0.005
-_PICTURES: Final = 2
-"""Pictures that are taken while a page settles; a page that changed since has to give another."""
+_PICTURES: Final = 3
+"""Pictures that are taken while a page settles, each after the last one was dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Settled:
         tab: The tab that settled; None if it cannot be asked now.
         document: The walker's token of its document; empty if it cannot be asked now.
         picture: Its viewport as JPEG, or nothing if the page gives none; None if it was not asked
-            for, or the page changed since.
+            for, or something of the page began, ended or changed since it was begun.
     """
 
     late: str = ""
@@ -57,7 +57,9 @@ async def settle(session: BrowserSession, *, pictured: bool = False) -> Settled:
             if tab.dialog is not None or tab.crashed:
                 return Settled()
             waited = time.monotonic() - began
-            if not session.expects(tab):
+            if session.expects(tab):
+                pictures.cancel()
+            else:
                 pictures.begin(tab)
             try:
                 state = await tab.call("painted")
@@ -66,6 +68,8 @@ async def settle(session: BrowserSession, *, pictured: bool = False) -> Settled:
             except PageBusyError as error:
                 return Settled("" if tab.dialog is not None else str(error))
             idle_s = state["idle"] / 1000
+            if session.expects(tab):
+                pictures.cancel()
             pictures.drop_if_changed(idle_s)
             # A document that a script has opened and not closed is never complete.
             calm = idle_s >= _IDLE_S and state["ready"] != "loading"
@@ -80,7 +84,11 @@ async def settle(session: BrowserSession, *, pictured: bool = False) -> Settled:
 
 
 class _Pictures:
-    """Takes pictures of a page ahead, and forgets those since which it has changed."""
+    """Takes pictures of a page ahead, and drops those since which something has happened to it.
+
+    The walker tells of changes of the main document. What happens in frames, to canvases and to
+    properties without a request or a change beside it may come after the picture.
+    """
 
     def __init__(self, most: int) -> None:
         self._left = most
@@ -93,9 +101,11 @@ class _Pictures:
             self._left -= 1
             self._tab, self._began = tab, time.monotonic()
             self._taking = asyncio.ensure_future(capture(tab))
+            self._taking.add_done_callback(_read)
 
     def drop_if_changed(self, idle_s: float) -> None:
-        if idle_s < time.monotonic() - self._began:
+        stirred = self._tab is not None and self._tab.stirred >= self._began
+        if stirred or idle_s < time.monotonic() - self._began:
             self.cancel()
 
     def hand_out(self, tab: Tab) -> asyncio.Future[bytes | None] | None:
@@ -108,6 +118,12 @@ class _Pictures:
         if self._taking is not None:
             self._taking.cancel()
             self._taking = None
+
+
+def _read(taking: asyncio.Future[bytes | None]) -> None:
+    """Read the outcome of a picture that nobody may wait for."""
+    if not taking.cancelled():
+        taking.exception()
 
 
 async def loaded(tab: Tab) -> dict[str, Any] | None:

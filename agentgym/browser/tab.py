@@ -54,6 +54,7 @@ class Tab:
         url: The address that was last seen.
         dialog: The dialog that is open, None if none is.
         silenced: Whether the document has opened so many dialogs that it may open no more.
+        stirred: `time.monotonic` of when a document or a request last began or ended.
     """
 
     def __init__(self, page: Page) -> None:
@@ -65,14 +66,14 @@ class Tab:
         self.crashed = self.silenced = False
         self._worlds: dict[str, int] = {}
         self._loading: set[str] = set()
-        self._asked = 0.0
+        self._asked = self.stirred = 0.0
         self._requests: dict[str, str] = {}
 
     async def prepare(self) -> None:
         """Connect to the page."""
         self.cdp = await self.page.context.new_cdp_session(self.page)
         on = self.cdp.on
-        on("Page.frameStartedLoading", lambda event: self._loading.add(event["frameId"]))
+        on("Page.frameStartedLoading", self._started)
         on("Page.frameStoppedLoading", self._stopped)
         on("Page.frameDetached", self._stopped)
         on("Page.frameRequestedNavigation", self._requested)
@@ -94,7 +95,12 @@ class Tab:
         if event.get("disposition", "currentTab") == "currentTab":
             self._asked = time.monotonic()
 
+    def _started(self, event: dict[str, Any]) -> None:
+        self.stirred = time.monotonic()
+        self._loading.add(event["frameId"])
+
     def _navigated(self, event: dict[str, Any]) -> None:
+        self.stirred = time.monotonic()
         frame = event["frame"]
         self._worlds.pop(frame["id"], None)
         if frame["id"] == self.main:
@@ -106,13 +112,16 @@ class Tab:
     def _stopped(self, event: dict[str, Any]) -> None:
         self._loading.discard(event["frameId"])
         self._asked = 0.0
+        self.stirred = time.monotonic()
 
     def _request(self, event: dict[str, Any]) -> None:
         if event.get("type") not in _LASTING and event["request"]["url"].startswith("http"):
             self._requests[event["requestId"]] = event["loaderId"]
+            self.stirred = time.monotonic()
 
     def _answered(self, event: dict[str, Any]) -> None:
         self._requests.pop(event["requestId"], None)
+        self.stirred = time.monotonic()
 
     def begin_action(self) -> None:
         """Forget the requests that did not end: no action waits for those before it."""

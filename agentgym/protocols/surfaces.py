@@ -111,8 +111,8 @@ class SurfaceContext:
         services: The stateful services, None if the environment has no services.
         sites: The web sites, None if the environment has no sites.
         seed: Seed of the episode.
-        alone: Whether the episode shares no process with others. It is played again because one
-            ended, and if its own ends too, the episode is to blame.
+        alone: Whether a process that episodes usually share serves this one only, so that the
+            episode is to blame if that process ends.
     """
 
     sandbox: Sandbox

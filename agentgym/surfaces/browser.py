@@ -297,7 +297,7 @@ class BrowserSurface:
             raise SurfaceError("load: the browser surface is in use already")
         try:
             driver = await self._live(open_start=False)
-            await engine().run(load_browser(driver, state))
+            await engine().run(_begun(self._ready, load_browser(driver, state)))
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise SurfaceError(f"load: expected what `save` returned: {error!r}") from None
 

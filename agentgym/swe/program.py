@@ -35,7 +35,9 @@ for name, source, packed in MODULES:
 for name, *_ in MODULES:
     del sys.modules[f"{_PACKAGE}.{{name}}"]
 del MODULES, source, packed
-module.main()
+# A process that multiprocessing starts anew runs this file under another name.
+if __name__ == "__main__":
+    module.main()
 """
 
 
