@@ -472,3 +472,30 @@ async def test_work_after_the_click_is_waited_for(browse):
     )
     await visit.click("button", "Load")
     assert "late answer" in visit.text and visit.last == "changed"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<input type=checkbox id=k style='all:unset;position:fixed;inset:40px 0 0 0;background:red'>"
+        "<style>#k:checked { background: lime !important }</style><button>Go</button><script>"
+        "document.querySelector('button').onclick = () =>"
+        " setTimeout(() => fetch('/slow').then(() => k.checked = true), 5)</script>",
+        "<iframe src=/inner style='border:0;position:fixed;inset:40px 0 0 0;width:100%'></iframe>"
+        "<button onclick='frames[0].go()'>Go</button>",
+    ],
+)
+async def test_a_picture_is_as_new_as_the_answer_that_a_step_waits_for(browse, page):
+    async def slow(scope, body):
+        await asyncio.sleep(0.3)
+        return "late"
+
+    inner = (
+        "<body style='background:red'><script>function go() { setTimeout(() => fetch('/slow')"
+        ".then(() => document.body.style.background = 'lime'), 5) }</script>"
+    )
+    pages = {"/": page, "/slow": slow, "/inner": inner}
+    visit = await browse(pages, screenshot=True, width=400, height=300)
+    assert tuple(visit.seen.image[100, 100] > 200) == (True, False, False)
+    await visit.click("button", "Go")
+    assert tuple(visit.seen.image[100, 100] > 200) == (False, True, False)
