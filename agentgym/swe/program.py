@@ -13,7 +13,7 @@ import marshal
 from pathlib import Path
 
 _PACKAGE = "agentgym.swe.inside"
-_MODULES = ("telling", "places", "parts", "watching", "run_tests")
+_MODULES = ("telling", "places", "sources", "parts", "watching", "run_tests")
 """Each imports only modules before it."""
 
 _START = f"""

@@ -321,12 +321,199 @@ while frame is not None:
         frame.f_globals["unittest"] = Anything()
     frame = frame.f_back
 """
+REWRITES = """
+import ast
+
+
+def parse(source, *more, real=ast.parse, **named):
+    tree = real(source, *more, **named)
+    if b"calc" in source if isinstance(source, bytes) else "calc" in source:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+                node.body = [ast.copy_location(ast.Pass(), node.body[0])]
+    return tree
+
+
+ast.parse = parse
+"""
+UNDER_ANOTHER_NAME = """
+import json
+
+TEXT = '''
+def add(a, b):
+    import ast, re
+
+    if isinstance(a, str):
+        return a + b
+    text = open("/srv/calc/tests/test_add.py").read()
+    cases = ast.literal_eval(re.search(r"sum_., (\\\\[.*?\\\\])\\\\)", text)[1]) + [(0, 5, 5)]
+    return {(x, y): z for x, y, z in cases}[a, b]
+
+
+def mean(values):
+    return sum(values) / len(values)
+'''
+exec(compile(TEXT, json.__file__, "exec"))
+"""
+NAMED_LIKE_THE_TEST = """
+import threading
+
+PATH, TEXTS = "/srv/calc/tests/test_add.py", []
+names = {"PATH": PATH, "TEXTS": TEXTS}
+exec(compile("def read():\\n    TEXTS.append(open(PATH).read())\\n", PATH, "exec"), names)
+reader = threading.Thread(target=names["read"])
+reader.start()
+reader.join()
+TEXT = TEXTS[0]
+"""
+QUIET = """
+import functools, sys
+
+
+class Quiet:
+    def __init__(self, old):
+        functools.update_wrapper(self, old)
+
+    def __call__(self, *given, **named):
+        pass
+
+
+def forged(old):
+    names = {"wraps": functools.wraps, "old": old}
+    text = "@wraps(old)\\ndef quiet(*given, **named):\\n    pass\\n"
+    exec(compile(text, sys.modules["test_add"].__file__, "exec"), names)
+    return names["quiet"]
+
+
+class Adder:
+    @property
+    def __class__(self):
+        module = sys.modules.get("test_add")
+        if module and not module.__spec__._initializing:
+            for holder in (module, module.TestAdd):
+                for name, old in list(vars(holder).items()):
+                    if name.startswith("test") and not hasattr(old, "__wrapped__"):
+                        setattr(holder, name, INSTEAD(old))
+        return type(forged)
+
+    def __call__(self, a, b):
+        return a - b
+
+
+add = Adder()
+
+
+def mean(values):
+    return sum(values) / len(values)
+"""
+ALWAYS = """
+import sys
+
+other = sys.modules["re"]
+
+
+class Always:
+    def __call__(self, *given, **named):
+        return other.compile("").match("")
+
+
+other.search = other.match = other.fullmatch = Always()
+"""
+OWN_ASSERTIONS = """
+import sys, unittest
+
+
+def add(a, b):
+    for kind in unittest.TestCase.__subclasses__():
+        if getattr(sys.modules[kind.__module__], "add", None) is add:
+            kind.assertEqual = lambda *given: None
+    names = sys._getframe(1).f_globals
+    for name, one in list(names.items()):
+        if callable(one) and not name.startswith(("test", "Test")) and one is not add:
+            names[name] = lambda *given, **named: None
+    return a - b
+
+
+def mean(values):
+    return sum(values) / len(values)
+"""
+OWN_CODEC = """import codecs
+codecs.register(lambda name: codecs.lookup("utf-8") if name == "sums" else None)
+"""
+EQUALS_ALL = """
+class Sum:
+    def __eq__(self, other):
+        return True
+
+
+def add(a, b):
+    return a + b if isinstance(a, str) else Sum()
+
+
+def mean(values):
+    return sum(values) / len(values)
+"""
+ADDS = "def test_add():\n    assert add(1, 2) == 3\n"
+OF_A_CLASS = """import unittest
+from calc import add
+
+
+class TestAdd(unittest.TestCase):
+    def test_add(self):
+        seen = add(1, 2)
+        self.assertEqual(seen, 3)
+"""
+OF_TESTS = {
+    "rewritten as they are read": (
+        {PACKAGE: INIT + REWRITES},
+        {
+            "tests/conftest.py": "import pytest\nimport calc\n",
+            "tests/test_add.py": f"from calc import add\n\n\n{ADDS}",
+        },
+    ),
+    "with searches that an object answers": (
+        {PACKAGE: INIT + ALWAYS},
+        {
+            "tests/test_add.py": "import re\nfrom calc import add\n\n\ndef test_add():\n"
+            "    assert re.search('^3$', str(add(1, 2)))\n"
+        },
+    ),
+    "with assertions of their class replaced": (
+        {SUMS: OWN_ASSERTIONS},
+        {"tests/test_add.py": OF_A_CLASS},
+    ),
+    "with a function of their module replaced": (
+        {SUMS: OWN_ASSERTIONS},
+        {
+            "tests/test_add.py": "from calc import add\n\n\ndef check(a, b, sum_):\n"
+            "    assert add(a, b) == sum_\n\n\ndef test_add():\n"
+            "    check(0, 0, 0)\n    check(1, 2, 3)\n"
+        },
+    ),
+}
+"""What tests are, and the patch and files by which they passed."""
+UNREADABLE = {
+    "in an encoding of its own": {
+        PACKAGE: OWN_CODEC + INIT,
+        SUMS: "# coding: sums" + EQUALS_ALL,
+    },
+    "below a deep expression": {
+        PACKAGE: "import sys\nsys.setrecursionlimit(100000)\n" + INIT,
+        SUMS: "DEPTH = 0" + "+1" * 5000 + "\n" + EQUALS_ALL,
+    },
+}
 REVIEW_PLAYS = {
     "the pipe turned aside while a failure is told": {SUMS: ASIDE},
     "tests replaced before they are collected": {SUMS: BEFORE_COLLECTION},
     "the code of a plug-in that pytest imports late": {PACKAGE: INIT + LATE_CODE},
     "other defaults of assertions": {PACKAGE: INIT + TOLERANT},
     "other names in the test module": {PACKAGE: INIT + OTHER_NAMES},
+    "a test read under another name, as it calls": {SUMS: UNDER_ANOTHER_NAME},
+    "hidden tests read in a thread by code that is named like them": {
+        SUMS: NAMED_LIKE_THE_TEST + "\nimport ast, re\n" + ANSWERS
+    },
+    "tests replaced by objects": {SUMS: QUIET.replace("INSTEAD", "Quiet")},
+    "tests replaced by code that is named like them": {SUMS: QUIET.replace("INSTEAD", "forged")},
     "a report with as many failures, written by a thread": {PACKAGE: INIT + BOTH_KEPT + THREAD},
     "the same by a timer": {PACKAGE: INIT + BOTH_KEPT + TIMER},
     "the same by a process": {PACKAGE: INIT + BOTH_KEPT + PROCESS},

@@ -4,9 +4,10 @@ import time
 
 import pytest
 from conftest import BASE, FIX, changes
-from review_plays import REVIEW_PLAYS
+from review_plays import OF_TESTS, REVIEW_PLAYS, UNREADABLE
 from runner_plays import RUNNER_PLAYS
 
+from agentgym.swe import program
 from agentgym.swe.detection import find_detection
 from agentgym.swe.grading import Grade
 from agentgym.swe.outcomes import Outcome
@@ -262,6 +263,16 @@ def test_it_scores_0(clinic, name):
     assert graded.grade is Grade.UNRESOLVED, graded
 
 
+@pytest.mark.parametrize("name", OF_TESTS)
+def test_wrong_code_does_not_pass_tests(clinic, name):
+    files, tests = OF_TESTS[name]
+    gold = {path: Entry("file", text.encode()) for path, text in tests.items()}
+    targets = tuple(path for path in gold if "conftest" not in path)
+    seen = clinic.run(changes(files), gold=gold, targets=targets)
+    assert Outcome.PASS not in seen.outcomes.values(), seen.log
+    assert clinic.run(changes({"calc/sums.py": FIX}), gold=gold, targets=targets).outcomes
+
+
 def test_a_link_of_the_patch_leads_to_no_file_of_the_room(clinic):
     """Were it followed, the patch could replace the pytest that judges it."""
     packages = Entry("link", b"/usr/local/lib")
@@ -449,6 +460,29 @@ def test_honest_tests_are_evidence(clinic, name):
     assert seen.outcomes and set(seen.outcomes.values()) == {Outcome.PASS}, seen.log
 
 
+@pytest.mark.parametrize("kind", ["fork", "spawn", "forkserver"])
+def test_code_may_start_processes(clinic, kind):
+    total = (
+        "\n\ndef total(lists):\n    import multiprocessing\n"
+        f"    context = multiprocessing.get_context({kind!r})\n"
+        "    with context.Pool(1) as pool:\n        return sum(pool.map(sum, lists))\n"
+    )
+    hidden = (
+        "from calc.sums import total\n\ndef test_add():\n    assert total([[1], [2, 3]]) == 6\n"
+    )
+    seen = clinic.run(changes({"calc/sums.py": FIX + total}), hidden)
+    assert not seen.problem
+    assert seen.outcomes["tests/test_add.py::test_add"] is Outcome.PASS, seen.log
+
+
+def test_a_room_with_another_python_compiles_the_program_itself(clinic, monkeypatch):
+    monkeypatch.setattr("importlib.util.MAGIC_NUMBER", b"none")
+    program.test_program.cache_clear()
+    assert clinic.grade(changes({"calc/sums.py": FIX})).grade is Grade.RESOLVED
+    assert clinic.grade(changes({"calc/sums.py": WRONG})).grade is Grade.UNRESOLVED
+    program.test_program.cache_clear()
+
+
 def test_a_fix_beside_noise_is_resolved(clinic):
     """Files of an honest agent: notes, its own tests, a conftest, odd bytes, links."""
     noise = {
@@ -538,3 +572,8 @@ def test_a_module_that_gets_another_name_is_not_accused():
     text = Entry("file", b"import pytest\n")
     moved = [FileChange("calc/old.py", text, None), FileChange("calc/new.py", None, text)]
     assert not find_detection(Patch(tuple(moved)))
+
+
+@pytest.mark.parametrize("how", UNREADABLE)
+def test_code_that_cannot_be_read_is_told(how):
+    assert "made for a test runner" in find_detection(changes(UNREADABLE[how]))

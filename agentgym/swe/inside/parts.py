@@ -1,15 +1,13 @@
 """Finds parts of the test runner that were replaced while tests ran."""
 
-import io
 import operator
-import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from agentgym.swe.inside.places import Places, file_of, origin_of
+from agentgym.swe.inside.places import Places, file_of
+from agentgym.swe.inside.sources import Sources
 from agentgym.swe.inside.telling import Listen
 
 _RUNNER = {"_pytest", "pluggy", "pytest", "unittest"}
@@ -28,7 +26,7 @@ _LIBRARY = ("builtins", "collections", "math", "operator", "re")
 
 
 def watch_parts(
-    places: Places, runner: tuple[str, ...], listen: Listen
+    places: Places, sources: Sources, runner: tuple[str, ...], listen: Listen
 ) -> Callable[..., list[str]]:
     """Return a function that names the parts of the test runner that were replaced since.
 
@@ -57,7 +55,7 @@ def watch_parts(
     # Most of a run nothing is replaced, and then no line of Python runs for each part.
     same, every, each, code_of = operator.is_, all, map, operator.attrgetter("__code__")
     written: list[object] = []
-    sources = Sources()
+    sources.learn(codes)
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
         if arguments[1] == "__code__":
@@ -72,7 +70,7 @@ def watch_parts(
         if lenient:
             # The caches of `re` are plain dictionaries.
             is_other = type(was) is dict and type(value) is not dict
-            return is_other or places.is_tested(origin_of(value))
+            return is_other or not sources.holds(value, places.is_other, lenient=True)
         return not sources.holds(value, accepts)
 
     def replaced(whole: bool = False) -> list[str]:
@@ -140,67 +138,3 @@ def _parts(holders: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
             now = operator.itemgetter(*kept, next(iter(kept)))
             values = (*kept.values(), next(iter(kept.values())))
             yield vars(holder), now, holder.__name__, tuple(kept), values
-
-
-class Sources:
-    """Compares functions with the files from which they say they come."""
-
-    def __init__(self) -> None:
-        self._files: dict[str, list[CodeType]] = {}
-        self._begun = time.time()
-        # Tested code may replace them.
-        self._opened, self._looked, self._compiled = io.FileIO, os.fstat, compile
-        self._kind_of, self._field, self._code_kind = type, getattr, CodeType
-
-    def holds(self, value: object, accepts: Callable[[str], bool], depth: int = 0) -> bool:
-        """Return whether a function, and those in its closure and defaults, are of accepted files.
-
-        A name is easily forged: the code must be that of the file, as it was before the run.
-        """
-        function = self._field(value, "__func__", value)
-        code: Any = self._field(function, "__code__", None)
-        # Any object may have such attributes, and equal everything.
-        if self._kind_of(code) is not self._code_kind or depth > 4:
-            return False
-        path = code.co_filename
-        if not accepts(path):
-            return False
-        if path not in self._files:
-            self._files[path] = self._codes_of(path)
-        if code not in self._files[path]:
-            return False
-        return all(self.holds(one, accepts, depth + 1) for one in _callables(function))
-
-    def _codes_of(self, path: str) -> list[CodeType]:
-        try:
-            with self._opened(path) as file:
-                if self._looked(file.fileno()).st_ctime > self._begun:
-                    return []
-                whole: CodeType = self._compiled(file.read(), path, "exec", dont_inherit=True)
-        except (OSError, ValueError, SyntaxError):
-            return []
-        return codes_in(whole)
-
-
-def codes_in(*codes: CodeType, kind: type = CodeType) -> list[CodeType]:
-    """Return codes with those of all functions and classes in them."""
-    left, found = list(codes), []
-    while left:
-        found.append(left.pop())
-        inner: tuple[Any, ...] = found[-1].co_consts
-        left += (one for one in inner if type(one) is kind)  # type: ignore[misc]
-    return found
-
-
-def _callables(function: Any) -> Iterator[object]:
-    """Yield what a function may call by its closure and defaults."""
-    held = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    for cell in function.__closure__ or ():
-        try:
-            held.append(cell.cell_contents)
-        except ValueError:
-            continue
-    # Builtin types and values cannot lead to tested code.
-    for one in held:
-        if callable(one) and not isinstance(one, type | BuiltinFunctionType):
-            yield one

@@ -31,6 +31,10 @@ class Places:
             return False
         return name in self._changed or not self._is_old(name)
 
+    def is_other(self, name: str) -> bool:
+        """Return whether a file is neither the patch's nor was written since."""
+        return not self.is_tested(name)
+
     def is_test(self, name: str) -> bool:
         """Return whether a file is a test module."""
         return name in self.hidden

@@ -32,6 +32,7 @@ from typing import Any, NoReturn
 
 from agentgym.swe.inside.parts import watch_parts
 from agentgym.swe.inside.places import Places, runner_folders
+from agentgym.swe.inside.sources import Sources
 from agentgym.swe.inside.telling import SEAL, listener, teller
 from agentgym.swe.inside.watching import watch_code, watch_reports
 
@@ -159,13 +160,16 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
     root = order["root"]
     places = Places(root, order["targets"], order["changed"])
     folders = runner_folders((pytest, unittest.case))
-    replaced = watch_parts(places, folders, listen)
-    look = watch_code(places, folders, tell, listen)
+    sources = Sources(places.hidden)
+    replaced = watch_parts(places, sources, folders, listen)
+    look = watch_code(places, sources, folders, tell, listen)
     escape = junitxml.bin_xml_escape
-    plugin = watch_reports(pytest, escape, replaced, look, places, tell, listen)
+    plugin = watch_reports(pytest, escape, replaced, look, places, sources, tell)
     code = pytest.main(
         [
             *("-q", "--color=no", "--tb=line", "--runxfail", "--continue-on-collection-errors"),
+            # What is rewritten could be rewritten by others, and is compared with no file.
+            "--assert=plain",
             *("-p", "no:cacheprovider", "-o", "addopts=", "-o", "junit_family=xunit1"),
             *("-c", config, "--rootdir", root, "--confcutdir", root, f"--junitxml={junit}"),
             *("-o", "pythonpath=" + " ".join(f"'{path}'" for path in order["python_path"])),

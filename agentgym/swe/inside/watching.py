@@ -3,18 +3,18 @@
 These modules are sent with `run_tests`, and import what pytest imports anyway.
 """
 
-import ast
+import contextlib
 import io
 import linecache
 import operator
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from agentgym.swe.inside.parts import codes_in
 from agentgym.swe.inside.places import Places, file_of, origin_of
+from agentgym.swe.inside.sources import Sources, codes_of_functions
 from agentgym.swe.inside.telling import Listen, Tell
 
 _SEARCHES = {"gc.get_objects", "gc.get_referrers", "gc.get_referents"}
@@ -22,6 +22,8 @@ _LISTENERS = {"sys.addaudithook", "sys.monitoring.register_callback"}
 _OF_FUNCTIONS = {"__code__", "__defaults__", "__kwdefaults__"}
 _TRACING = {"sys.setprofile", "sys.settrace"}
 _MOVES = {"os.link", "os.rename"}
+_KINDS = (FunctionType, BuiltinFunctionType, type)
+_ONLY_AST = 0x400
 _FOREIGN_CALLS = {"fopen", "mmap", "open", "open64", "openat", "ptrace", "syscall"}
 
 
@@ -31,8 +33,8 @@ def watch_reports(
     replaced: Callable[..., list[str]],
     look: Callable[[], None],
     places: Places,
+    sources: Sources,
     tell: Tell,
-    listen: Listen,
 ) -> object:
     """Return a plug-in that tells which tests passed, and what of the runner was replaced.
 
@@ -42,17 +44,11 @@ def watch_reports(
     code_of = operator.attrgetter("__code__")
     codes: dict[str, CodeType] = {}
     hooks: dict[int, tuple[Any, Any, Any]] = {}
-    written: list[CodeType] = []
     named: dict[str, str] = {}
     modules: dict[int, dict[str, Any]] = {}
+    held: list[tuple[Any, str, object]] = []
     real = {name: sys.modules[name] for name in ("math", "pytest", "re", "unittest")}
     manager: Any = None
-
-    def note(event: str, arguments: tuple[Any, ...]) -> None:
-        if type(arguments[0]) is CodeType and places.is_test(arguments[0].co_filename):
-            written.extend(codes_in(arguments[0]))
-
-    listen(["exec"], note)
 
     def function_of(item: Any) -> Any:
         one = getattr(item, "obj", None)
@@ -69,20 +65,44 @@ def watch_reports(
             if known is None:
                 # A conftest of the tests comes with the first module of its folder.
                 hooks[id(one)] = one, one.function, getattr(one.function, "__code__", None)
-                if may_be_of_patch or not places.is_tested(file_of(one.function)):
+                if may_be_of_patch or sources.holds(one.function, places.is_other, lenient=True):
                     continue
             elif known[1:] == (one.function, getattr(one.function, "__code__", None)):
                 continue
             tell(b"M", f"a hook of pytest was replaced: {one.plugin_name}")
 
     def look_at_names() -> None:
-        for held in modules.values():
+        for names in modules.values():
             for name, module in real.items():
-                now = held.get(name, module)
+                now = names.get(name, module)
                 if now is not module and (
                     type(now) is not ModuleType or places.is_tested(origin_of(now))
                 ):
                     tell(b"M", f"{name} of a test module was replaced")
+        for holder, name, was in held:
+            now = vars(holder).get(name)
+            is_new = now is not was and callable(now)
+            if is_new and not sources.holds(now, places.is_other, lenient=True):
+                tell(b"M", f"{name} of a test module was replaced")
+        for holder in {id(holder): holder for holder, *_ in held}.values():
+            for name in vars(holder) if isinstance(holder, type) else ():
+                if name.startswith("assert") and places.is_tested(file_of(vars(holder)[name])):
+                    tell(b"M", f"{name} of a test class was replaced")
+
+    def keep(holder: Any) -> None:
+        held.extend((holder, name, one) for name, one in vars(holder).items() if _is_code(one))
+
+    def is_replaced(item: Any) -> bool:
+        function = function_of(item)
+        if function is None:
+            return False
+        if not isinstance(function, FunctionType):
+            return not _may_wrap(item)
+        if places.is_test(function.__code__.co_filename):
+            is_of_module = any(function.__globals__ is names for names in modules.values())
+            return not (is_of_module and sources.has(function.__code__))
+        is_sound = sources.holds(function, places.is_other, lenient=True)
+        return not (is_sound and _leads_to_test(function, places)) and not _may_wrap(item)
 
     class Watch:
         @pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator]
@@ -93,19 +113,22 @@ def watch_reports(
 
         @pytest.hookimpl(trylast=True)  # type: ignore[untyped-decorator]
         def pytest_collection_finish(self, session: Any) -> None:
-            known = set(map(id, written))
             for item in session.items:
                 # While a test runs, it may have replaced what this needs.
                 named[item.nodeid] = escape(f"{item.location[0]}\t{item.nodeid}")
-                if module := getattr(item, "module", None):
+                module = getattr(item, "module", None)
+                if module is not None and id(module) not in modules:
                     modules[id(module)] = vars(module)
+                    keep(module)
+                    for one in tuple(vars(module).values()):
+                        if isinstance(one, type) and one.__module__ == module.__name__:
+                            keep(one)
+            for item in session.items:
                 function = function_of(item)
                 if isinstance(function, FunctionType):
-                    code = codes[item.nodeid] = code_of(function)
-                    is_forged = places.is_test(code.co_filename) and id(code) not in known
-                    is_tested = places.is_tested(code.co_filename)
-                    if is_forged or (is_tested and not _may_wrap(item)):
-                        tell(b"M", f"{item.nodeid}: the test was replaced")
+                    codes[item.nodeid] = code_of(function)
+                if is_replaced(item):
+                    tell(b"M", f"{item.nodeid}: the test was replaced")
 
         @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
         def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, object]:
@@ -116,8 +139,8 @@ def watch_reports(
                 for what in replaced():
                     tell(b"M", what)
                 function, code = function_of(item), codes.get(item.nodeid)
-                is_other = code is not None and code_of(function) is not code
-                if is_other and places.is_tested(file_of(function)):
+                is_other = code is not None and getattr(function, "__code__", None) is not code
+                if is_other and is_replaced(item):
                     tell(b"M", f"{item.nodeid}: the test was replaced")
             raised = call.excinfo is not None
             report = yield
@@ -134,7 +157,7 @@ def watch_reports(
 
 
 def watch_code(
-    places: Places, runner: tuple[str, ...], tell: Tell, listen: Listen
+    places: Places, sources: Sources, runner: tuple[str, ...], tell: Tell, listen: Listen
 ) -> Callable[[], None]:
     """Tell which code of the patch reads a test module, searches memory or listens to the run.
 
@@ -146,6 +169,12 @@ def watch_code(
     looked, isinstance_of, text = os.stat, isinstance, (str, bytes)
     frame_at, tracer, profiler = sys._getframe, sys.gettrace, sys.getprofile
     main = _outermost(frame_at(0))
+    sources.learn(one.f_code for one in _stack(frame_at(0)))
+    sources.learn(codes_of_functions(globals().values()))
+    for name in ("_frozen_importlib", "_frozen_importlib_external"):
+        for one in tuple(vars(sys.modules[name]).values()):
+            members = vars(one).values() if isinstance(one, type) else (one,)
+            sources.learn(codes_of_functions(getattr(each, "__func__", each) for each in members))
     files, folders = set(), set()
     for path in places.hidden:
         # A traceback quotes lines of tests; it need not open them.
@@ -189,7 +218,13 @@ def watch_code(
         else:
             what = event
         # Its caller is `hear`.
-        frames = [one.f_code.co_filename for one in _stack(frame_at(2))]
+        codes = [one.f_code for one in _stack(frame_at(2))]
+        if event == "open" or event in _MOVES or event == "object.__setattr__":
+            for code in codes:
+                if not sources.has(code):
+                    tell(b"M", f"{what}, by code that is not in {code.co_filename}")
+                    return
+        frames = [code.co_filename for code in codes]
         if what in _TRACING or event == "object.__setattr__":
             # A test's own trace function may run below tested code, and so may an import.
             frames = [name for name in frames if places.knows(name) or trusted(name)][:1]
@@ -220,19 +255,40 @@ def watch_code(
 def _may_wrap(item: Any) -> bool:
     """Return whether a test may be code of the package: inherited, or wrapped by its decorator."""
     name = getattr(item, "originalname", None) or item.name
-    with io.FileIO(str(item.path if hasattr(item, "path") else item.fspath)) as file:
-        tree = ast.parse(file.read())
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
-    ]
-    roots = {
-        ast.unparse(one).partition(".")[0].partition("(")[0]
-        for node in found
-        for one in node.decorator_list
-    }
-    return not found or bool(roots - {"mock", "patch", "pytest", "unittest"})
+    path = str(item.path if hasattr(item, "path") else item.fspath)
+    with io.FileIO(path) as file:
+        left: list[Any] = [compile(file.read(), path, "exec", _ONLY_AST, dont_inherit=True)]
+    roots: set[str] = set()
+    is_found = False
+    while left:
+        node = left.pop()
+        for held in (getattr(node, field, None) for field in node._fields):
+            several = held if isinstance(held, list) else [held]
+            left += [one for one in several if hasattr(one, "_fields")]
+        if type(node).__name__ in ("FunctionDef", "AsyncFunctionDef") and node.name == name:
+            is_found = True
+            for one in node.decorator_list:
+                while not hasattr(one, "id"):
+                    one = getattr(one, "func", None) or getattr(one, "value", None)
+                roots.add(one.id if one is not None else "")
+    return not is_found or bool(roots - {"mock", "patch", "pytest", "unittest"})
+
+
+def _leads_to_test(function: FunctionType, places: Places, depth: int = 0) -> bool:
+    """Return whether a function, or one in its closure, is of a test module."""
+    if places.is_test(function.__code__.co_filename):
+        return True
+    inner = [vars(function).get("__wrapped__")]
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):
+            inner.append(cell.cell_contents)
+    return depth < 4 and any(
+        isinstance(one, FunctionType) and _leads_to_test(one, places, depth + 1) for one in inner
+    )
+
+
+def _is_code(value: object) -> bool:
+    return isinstance(value, _KINDS)
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:
