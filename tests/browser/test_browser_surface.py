@@ -477,7 +477,7 @@ async def test_work_after_the_click_is_waited_for(browse):
 @pytest.mark.parametrize(
     "page",
     [
-        "<input type=checkbox id=k style='all:unset;position:fixed;inset:40px 0 0 0;background:red'>"
+        "<input type=checkbox id=k style='all:unset;position:fixed;inset:40px 0 0;background:red'>"
         "<style>#k:checked { background: lime !important }</style><button>Go</button><script>"
         "document.querySelector('button').onclick = () =>"
         " setTimeout(() => fetch('/slow').then(() => k.checked = true), 5)</script>",
