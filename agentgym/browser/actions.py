@@ -284,9 +284,12 @@ class Actions:
         if "://" not in address and not address.startswith(("/", "?", "#", "about:")):
             first = address.split("/")[0]
             address = f"http://{address}" if "." in first else address
-        if "://" in address and not urlsplit(address).netloc:
-            raise Refusal(f"{url[:200]!r} names no host")
-        address = urljoin(here, address)
+        try:
+            if "://" in address and not urlsplit(address).netloc:
+                raise Refusal(f"{url[:200]!r} names no host")
+            address = urljoin(here, address)
+        except ValueError as error:
+            raise Refusal(f"{url[:200]!r} is no address: {error}") from None
         if address != "about:blank" and urlsplit(address).scheme not in ("http", "https"):
             raise Refusal(f"only http:// addresses can be opened, not {url[:200]!r}")
         try:

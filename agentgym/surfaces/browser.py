@@ -37,6 +37,7 @@ _PAGE_CHARS: Final = 60_000
 _UPLOAD_BYTES: Final = 8 * 2**20
 _UPLOADS_BYTES: Final = 256 * 2**20
 """Bytes of all files that one episode has put into file fields."""
+_NAME_BYTES: Final = 255
 _REPEATED: Final = 2
 """Episodes of an environment from which on its first page is opened ahead."""
 
@@ -334,8 +335,10 @@ class BrowserSurface:
         paths = []
         for number, file in enumerate(given):
             name = PurePosixPath(file["name"]).name or "file"
+            if len(name.encode("utf-8", "replace")) > _NAME_BYTES:
+                raise GuestFileError(f"{name!r} has more than {_NAME_BYTES} bytes")
             if "text" in file:
-                data = file["text"].encode()
+                data = file["text"].encode("utf-8", "replace")
             elif "path" in file:
                 data = await self._context.sandbox.read_file(file["path"], max_bytes=_UPLOAD_BYTES)
             else:

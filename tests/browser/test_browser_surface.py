@@ -499,3 +499,14 @@ async def test_a_picture_is_as_new_as_the_answer_that_a_step_waits_for(browse, p
     assert tuple(visit.seen.image[100, 100] > 200) == (True, False, False)
     await visit.click("button", "Go")
     assert tuple(visit.seen.image[100, 100] > 200) == (False, True, False)
+
+
+async def test_odd_addresses_and_files_are_refused(browse):
+    visit = await browse("<input type=file aria-label=File>")
+    await visit.act("goto", url="http://[::1")
+    assert "is no address" in visit.text and "tree:" in visit.text
+    ref = visit.ref("file", "File")
+    await visit.act("upload", ref=ref, files=[{"name": "ü" * 130, "text": "x"}])
+    assert "has more than 255 bytes" in visit.text
+    await visit.act("upload", ref=ref, files=[{"name": "a", "text": "\ud800"}])
+    assert "changed" in visit.text or "no_change" in visit.text
