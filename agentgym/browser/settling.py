@@ -121,7 +121,7 @@ class _Pictures:
 
 
 def _read(taking: asyncio.Future[bytes | None]) -> None:
-    """Read the outcome of a picture that nobody may wait for."""
+    """Read the outcome of a picture; the episode may not wait for it."""
     if not taking.cancelled():
         taking.exception()
 
