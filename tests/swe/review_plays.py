@@ -491,7 +491,7 @@ OF_TESTS = {
         },
     ),
 }
-"""What tests are, and the patch and files by which they passed."""
+"""How tests are made to pass: the patch that does it, and the tests."""
 UNREADABLE = {
     "in an encoding of its own": {
         PACKAGE: OWN_CODEC + INIT,

@@ -1,7 +1,8 @@
 """Tells the runner at once what is seen of the tests, and hears what the interpreter does.
 
-What is told lies in a pipe, whose other end is out of reach of the tested code: code that takes
-hold of this process later cannot take it back. It can say more, but only to its harm.
+What is told lies in a pipe, whose other end is out of reach of the tested code: a line that was
+written cannot be taken back, and one that is added spoils the digest. Code that changes these
+functions before a line is written is not held (docs/swe.md).
 
 A line is a letter and a text: ``P`` a test that passed and ``F`` one that did not, by the file that
 defines it, a tab and its node id; ``M`` why the tested code is said to meddle with the tests.

@@ -47,6 +47,7 @@ def watch_reports(
     named: dict[str, str] = {}
     modules: dict[int, dict[str, Any]] = {}
     held: list[tuple[Any, str, object]] = []
+    classes: list[type] = []
     real = {name: sys.modules[name] for name in ("math", "pytest", "re", "unittest")}
     manager: Any = None
 
@@ -84,13 +85,15 @@ def watch_reports(
             is_new = now is not was and callable(now)
             if is_new and not sources.holds(now, places.is_other, lenient=True):
                 tell(b"M", f"{name} of a test module was replaced")
-        for holder in {id(holder): holder for holder, *_ in held}.values():
-            for name in vars(holder) if isinstance(holder, type) else ():
-                if name.startswith("assert") and places.is_tested(file_of(vars(holder)[name])):
+        for kind in classes:
+            for name, now in vars(kind).items():
+                if name.startswith("assert") and places.is_tested(file_of(now)):
                     tell(b"M", f"{name} of a test class was replaced")
 
     def keep(holder: Any) -> None:
-        held.extend((holder, name, one) for name, one in vars(holder).items() if _is_code(one))
+        for name, value in vars(holder).items():
+            if isinstance(value, _KINDS):
+                held.append((holder, name, value))
 
     def is_replaced(item: Any) -> bool:
         function = function_of(item)
@@ -122,6 +125,7 @@ def watch_reports(
                     keep(module)
                     for one in tuple(vars(module).values()):
                         if isinstance(one, type) and one.__module__ == module.__name__:
+                            classes.append(one)
                             keep(one)
             for item in session.items:
                 function = function_of(item)
@@ -285,10 +289,6 @@ def _leads_to_test(function: FunctionType, places: Places, depth: int = 0) -> bo
     return depth < 4 and any(
         isinstance(one, FunctionType) and _leads_to_test(one, places, depth + 1) for one in inner
     )
-
-
-def _is_code(value: object) -> bool:
-    return isinstance(value, _KINDS)
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:
