@@ -37,6 +37,9 @@ class Importers(TyperGroup):
         from agentgym.errors import ConfigError
 
         command = _command(cmd_name)
+        if command is not None:
+            words = [name for parameter in command.params for name in _needed(parameter)]
+            command.epilog = f"Example:  [bold]{' '.join([ctx.command_path, cmd_name, *words])}[/]"
         if command is None:
             raise ConfigError(
                 f"suites of {cmd_name} are not imported; name a folder by its path, for example: "
@@ -60,12 +63,16 @@ def _command(name: str) -> Any:
         if function is None:
             return None
         alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        alone.command(
-            name,
-            epilog=f"Example:  [bold]agentgym suite import {name} ../CHECKOUT[/]",
-            context_settings={"help_option_names": ["-h", "--help"]},
-        )(function)
+        alone.command(name, context_settings={"help_option_names": ["-h", "--help"]})(function)
         return typer.main.get_command(alone)
+
+
+def _needed(parameter: Any) -> list[str]:
+    """Return the words of a parameter that a call cannot do without."""
+    if not parameter.required:
+        return []
+    metavar = parameter.metavar or parameter.human_readable_name
+    return [metavar] if parameter.param_type_name == "argument" else [parameter.opts[0], metavar]
 
 
 @app.callback()

@@ -124,7 +124,10 @@ async def grade_predictions(
 
     async def one(prediction: Prediction, task: InstanceTask | Result) -> None:
         async with seats:
-            result = task if isinstance(task, Result) else await _graded(prediction, task, provider)
+            if isinstance(task, Result):
+                result = task
+            else:
+                result = await _graded(prediction, task, provider, plan.out / "logs")
             result = replace(result, graded=plan.digest(prediction))
             results.add(result)
             found[prediction.instance_id] = result
@@ -167,7 +170,10 @@ def _prepared(
     return done
 
 
-async def _graded(prediction: Prediction, task: InstanceTask, provider: SandboxProvider) -> Result:
+async def _graded(
+    prediction: Prediction, task: InstanceTask, provider: SandboxProvider, logs: Path
+) -> Result:
+    """Grade a patch; the output of its tests goes to a file in the folder of logs."""
     identity, replaced = task.instance.id, dict(task.pointer.replaced)
     try:
         recipe = await to_thread(image_recipe, task.context, folder_name(identity))
@@ -184,6 +190,8 @@ async def _graded(prediction: Prediction, task: InstanceTask, provider: SandboxP
             )
     except AgentGymError as error:
         return Result(identity, Fate.ERROR, str(error)[:2000], replaced=replaced)
+    logs.mkdir(exist_ok=True)
+    (logs / f"{folder_name(identity)}.txt").write_text(graded.run.log, "utf-8")
     return Result(
         identity,
         Fate(graded.grade.value),

@@ -201,7 +201,12 @@ def _read_file(room: Room, path: str) -> bytes:
 def _read(seen: Mapping[str, Any], canaries: Canaries) -> TestRun:
     problem, outcomes = str(seen.get("problem", "")), {}
     if not problem and not seen["report"]:
-        problem = f"the tests ended without a report (exit code {seen['exit_code']})"
+        lines = bytes(seen["log"]).decode("utf-8", "replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "no output")
+        problem = (
+            f"the tests ended without a report (exit code {seen['exit_code']}); "
+            f"their output ends with: {last:.300}"
+        )
     if not problem:
         try:
             outcomes = read_junit(seen["report"])

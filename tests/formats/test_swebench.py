@@ -111,6 +111,27 @@ async def test_the_gold_patch_solves_and_attacks_do_not(play, tmp_path, full):
     assert "1 of 1 still pass" in seen["nothing"].checkpoints[0].message
 
 
+OTHER_PYTESTS = ("4.6.11", "5.4.3", "7.2.2", "8.0.2", "9.0.1")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "version", ["6.2.5", *(pytest.param(each, marks=pytest.mark.full) for each in OTHER_PYTESTS)]
+)
+async def test_the_pytest_of_the_instance_runs_its_tests(play, tmp_path, version):
+    """Instances of past years have the pytest of their date."""
+    environment = {"python": "3.11", "pip_packages": [f"pytest=={version}"], "install": "true"}
+    instance = make_instance(tmp_path / "clones")
+    instance |= {"created_at": "2026-06-01T00:00:00Z", "install_config": environment}
+    folder = imported(tmp_path, instance)
+    solved = await play(folder, None)
+    assert (solved.status, solved.outcome) == ("scored", True), solved.checkpoints
+    for name in ("nothing", "a plug-in that forces passes"):
+        seen = await play(folder, [bash(ATTACKS[name]), SUBMIT])
+        assert (seen.status, seen.score) == ("scored", 0.0)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_the_sandbox_has_no_later_objects(play, tmp_path):
@@ -282,6 +303,7 @@ def test_predictions_are_graded_resumed_and_made_of_runs(kept_images, tmp_path):
     assert done.exit_code == 0, done.output
     report = json.loads((out / "report.json").read_text())
     assert report["resolved_ids"] == ["ada__tally-gold"]
+    assert "test_" in (out / "logs/ada__tally-gold.txt").read_text()
     assert report["unresolved_ids"] == ["ada__tally-broken", "ada__tally-odd"]
     assert report["empty_patch_ids"] == ["ada__tally-empty"]
     again = graded(str(given), "--instances", str(file))

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -102,6 +102,23 @@ def test_an_instance_becomes_a_folder_without_later_commits(tmp_path: Path) -> N
     assert task.tests().targets() == ("tests/test_tally.py",)
     # Writing it again replaces it.
     assert write_task(tmp_path / "suite", instance, clone, spec, None) == folder
+
+
+def test_packages_may_be_as_new_as_the_commits_that_ask_for_them(tmp_path: Path) -> None:
+    """A pull request is often older than the commit that it was merged into."""
+    line = make_instance(tmp_path / "clones")
+    clone = find_clone(tmp_path / "clones", "ada/tally")
+    base = clone.committed_at(line["base_commit"])
+    month = timedelta(days=30)
+    later = commit(clone.path, {"setup.cfg": ""}, "Later", when=1_700_000_000 + 30 * 86_400)
+    for stated, expected in (
+        ({"created_at": None}, base),
+        ({"created_at": (base - month).isoformat()}, base),
+        ({"created_at": (base + 2 * month).isoformat()}, base + 2 * month),
+        ({"created_at": base.isoformat(), "environment_setup_commit": later}, base + month),
+    ):
+        (instance,) = read_instances(write_instances(tmp_path / "i.jsonl", line | stated))
+        assert packages_until(instance, clone) == expected
 
 
 def test_a_patch_that_does_not_apply_is_told(tmp_path: Path) -> None:

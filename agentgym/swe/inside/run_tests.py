@@ -117,6 +117,10 @@ def start(order: dict[str, Any], prctl: Callable[..., int]) -> tuple[int, int, i
             os.close(number)
             os.execvp(order["command"][0], order["command"])
         run_pytest(order, secret, number)
+    except BaseException as error:
+        # What is wrong with the environment stands in the log.
+        os.write(2, f"the test runner failed: {error!r}\n".encode())
+        raise
     finally:
         os._exit(70)
 
@@ -153,7 +157,7 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
 
     # Tested code may replace what writes and sends the report.
     vars(junitxml)["open"] = open
-    audit, leave = sys.audit, os._exit
+    audit, leave, flush = sys.audit, os._exit, sys.stdout.flush
     # Tested code need not learn from its environment that tests run.
     vars(runner)["_update_current_test_var"] = lambda item, when: None
     sys.argv = ["python3"]
@@ -163,7 +167,7 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
     sources = Sources(places.hidden)
     replaced = watch_parts(places, sources, folders, listen)
     look = watch_code(places, sources, folders, tell, listen)
-    escape = junitxml.bin_xml_escape
+    escape = escaped_by(junitxml.bin_xml_escape)
     plugin = watch_reports(pytest, escape, replaced, look, places, sources, tell)
     code = pytest.main(
         [
@@ -172,12 +176,12 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
             "--assert=plain",
             *("-p", "no:cacheprovider", "-o", "addopts=", "-o", "junit_family=xunit1"),
             *("-c", config, "--rootdir", root, "--confcutdir", root, f"--junitxml={junit}"),
-            *("-o", "pythonpath=" + " ".join(f"'{path}'" for path in order["python_path"])),
             *(word for plugin in order["plugins"] for word in ("-p", plugin)),
             *order["targets"],
         ],
-        plugins=[plugin],
+        plugins=[Imports(order["python_path"]), plugin],
     )
+    flush()
     look()
     for what in replaced(whole=True):
         tell(b"M", what)
@@ -185,6 +189,28 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
     # Without the handlers that tested code may have registered.
     leave(code + 0)
     raise AssertionError("it has left")
+
+
+class Imports:
+    """A plug-in that adds folders to import from, as the setting `pythonpath` of pytest 7 does.
+
+    Args:
+        folders: Full paths. Plug-ins that pytest loads at its start are imported before they count.
+    """
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self._folders = folders
+
+    def pytest_load_initial_conftests(self) -> None:
+        """Add the folders; pytest calls this before it imports anything of the repository."""
+        sys.path[:0] = self._folders
+
+
+def escaped_by(escape: Callable[[object], Any]) -> Callable[[object], str]:
+    """Return pytest's function that escapes for XML; before pytest 6 its result was no text."""
+    if isinstance(escape(""), str):
+        return escape
+    return lambda value: str(escape(value).uniobj)
 
 
 def watch(

@@ -134,8 +134,9 @@ def watch_reports(
                 if is_replaced(item):
                     tell(b"M", f"{item.nodeid}: the test was replaced")
 
-        @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
-        def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, object]:
+        # The older form of a wrapper; pytest of before 2023 knows no other.
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
+        def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
             if call.when == "call":
                 look()
                 look_at_hooks()
@@ -147,7 +148,7 @@ def watch_reports(
                 if is_other and is_replaced(item):
                     tell(b"M", f"{item.nodeid}: the test was replaced")
             raised = call.excinfo is not None
-            report = yield
+            report = (yield).get_result()
             place = named.get(item.nodeid) or escape(f"{report.location[0]}\t{item.nodeid}")
             if report.outcome != "passed":
                 tell(b"F", place)
@@ -155,7 +156,6 @@ def watch_reports(
                 tell(b"M", f"{item.nodeid}: what failed is reported as passed")
             elif call.when == "call":
                 tell(b"P", place)
-            return report
 
     return Watch()
 

@@ -47,5 +47,16 @@ def resolve_environment(
 
 
 def packages_until(instance: Instance, clone: Clone) -> datetime:
-    """Return the time before which packages of the environment were uploaded."""
-    return instance.created_at or clone.committed_at(instance.base_commit)
+    """Return the time before which packages of the environment were uploaded.
+
+    It is the latest of three: when the pull request was opened, and when the base commit and the
+    commit of the environment were made. A pull request is often older than the commit that it was
+    merged into, whose files may ask for releases that came in between.
+    """
+    commits = [instance.base_commit]
+    if instance.environment_commit:
+        commits.append(instance.environment_commit)
+    moments = [clone.committed_at(commit) for commit in commits]
+    if instance.created_at is not None:
+        moments.append(instance.created_at)
+    return max(moments)
