@@ -6,8 +6,13 @@ log of their command.
 
 from __future__ import annotations
 
+import posixpath
 import shlex
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from configparser import ConfigParser
+from configparser import Error as IniError
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -120,7 +125,7 @@ def run_tests(tests: InstanceTests, room: Room, patch: Patch, *, hidden: bool = 
     if not hidden:
         targets = tuple(path for path in targets if tests.base(path) is not None)
     if tests.spec.language == "python" and "pytest" in tests.spec.test_command:
-        plan = _pytest_plan(tests, targets, gold)
+        plan = _pytest_plan(tests, targets, gold, patch)
         return run_pytest(room, plan, patch, tests.instance.fail_to_pass)
     command = command_line(tests.spec, targets)
     run = run_command(
@@ -186,34 +191,61 @@ def _module(path: str) -> str:
 
 
 def _pytest_plan(
-    tests: InstanceTests, targets: tuple[str, ...], gold: Mapping[str, Entry | None]
+    tests: InstanceTests, targets: tuple[str, ...], gold: Mapping[str, Entry | None], patch: Patch
 ) -> PytestPlan:
-    name, config = _pytest_settings(tests)
+    name, config = _pytest_settings(tests, gold, patch)
+    folders = ("", "src", *_python_path(name, config))
     return PytestPlan(
         root=tests.root,
         targets=targets,
         gold=gold,
         config_name=name,
         config=config,
-        python_path=("", "src"),
+        python_path=tuple(dict.fromkeys(folders)),
         plugins=tests.plugins,
         env=_variables(tests.spec),
         timeout_s=tests.spec.timeout_s,
     )
 
 
-def _pytest_settings(tests: InstanceTests) -> tuple[str, str]:
-    """Return name and text of the settings file that pytest takes, from the grader's side."""
-    hidden = {change.path: change.after for change in tests.hidden.changes}
-    solved = {change.path: change.after for change in tests.gold.changes}
+def _pytest_settings(
+    tests: InstanceTests, gold: Mapping[str, Entry | None], patch: Patch
+) -> tuple[str, str]:
+    """Return name and text of the settings file that pytest takes.
+
+    It is the patch's only if it is no file of the grader's, see `graders_files`.
+    """
+    files = {change.path: change.after for change in patch.changes} | dict(gold)
     for name in _PYTEST_SETTINGS:
-        entry = hidden.get(name) or solved.get(name) or tests.base(name)
+        entry = files[name] if name in files else tests.base(name)
         if entry is None or entry.kind != "file":
             continue
         text = entry.data.decode("utf-8", "replace")
         if _PYTEST_SECTION.get(name, "") in text:
             return name, text
     return "pytest.ini", "[pytest]\n"
+
+
+def _python_path(name: str, config: str) -> Iterator[str]:
+    """Yield the folders of the setting `pythonpath`; those outside the repository are left out.
+
+    pytest takes them relative to its settings file, which is a copy elsewhere.
+    """
+    found: object = ()
+    with suppress(ValueError, LookupError, IniError, TypeError, AttributeError, RecursionError):
+        if name.endswith(".toml"):
+            settings = tomllib.loads(config)["tool"]["pytest"]
+            found = settings.get("ini_options", settings)["pythonpath"]
+        else:
+            parser = ConfigParser(interpolation=None, strict=False)
+            parser.read_string(config)
+            section = "tool:pytest" if name == "setup.cfg" else "pytest"
+            found = parser[section]["pythonpath"]
+    words = found.split() if isinstance(found, str) else found
+    for word in words if isinstance(words, list | tuple) else ():
+        path = posixpath.normpath(str(word))
+        if not posixpath.isabs(path) and path.partition("/")[0] != "..":
+            yield "" if path == "." else path
 
 
 def _variables(spec: EnvironmentSpec) -> dict[str, str]:

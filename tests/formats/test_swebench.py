@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from built_images import keep_builds
-from swe_repository import diff_of, make_instance, make_repository, write_instances
+from swe_repository import FIRST, FIX, diff_of, make_instance, make_repository, write_instances
 from typer.testing import CliRunner
 
 from agentgym import catalogue
@@ -130,6 +130,43 @@ async def test_the_pytest_of_the_instance_runs_its_tests(play, tmp_path, version
     for name in ("nothing", "a plug-in that forces passes"):
         seen = await play(folder, [bash(ATTACKS[name]), SUBMIT])
         assert (seen.status, seen.score) == ("scored", 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_settings_that_only_the_gold_patch_can_use_leave_no_agent_unscored(play, tmp_path):
+    """pytest refuses settings that name an absent class; folders to import from are kept."""
+    settings = FIRST["pyproject.toml"]
+    settings += '[tool.pytest.ini_options]\npythonpath = ["tests/kit"]\n'
+    loud = 'filterwarnings = ["error", "ignore::tally.LoudWarning"]\n'
+    test = "from helper import three\nfrom tally import total\n\n\ndef test_total():\n"
+    test += "    assert total([1, 2]) == three\n"
+    warning = "\n\nclass LoudWarning(Warning):\n    pass\n"
+    base = {**FIRST, "pyproject.toml": settings, "tests/kit/helper.py": "three = 3\n"}
+    fixed = {"pyproject.toml": settings + loud, "tally.py": FIX["tally.py"] + warning}
+    instance = other_language(
+        tmp_path,
+        base,
+        fixed,
+        {"tests/test_total.py": test},
+        ["tests/test_total.py::test_total"],
+        "python",
+    )
+    folder = imported(tmp_path, instance)
+    assert (await play(folder, None)).outcome
+    idle = await play(folder, [SUBMIT])
+    assert (idle.status, idle.score) == ("scored", 0.0), idle.checkpoints
+    # The settings belong to the agent here; they make no test pass, and no run fail unseen.
+    for line in (
+        'python_functions = "check_*"',
+        'required_plugins = "absent"',
+        "=",
+        "log_file = 3",
+    ):
+        text = settings + line
+        write = Action("write_file", {"path": "/testbed/pyproject.toml", "content": text})
+        seen = await play(folder, [write, SUBMIT])
+        assert (seen.status, seen.score) == ("scored", 0.0), (line, seen.checkpoints)
 
 
 @pytest.mark.slow

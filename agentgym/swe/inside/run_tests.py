@@ -41,6 +41,7 @@ LINE_BYTES = 40_000
 _SET_DUMPABLE, _SET_SUBREAPER = 4, 36
 _CLEAN_UP_S = 10.0
 _REPORT_END = 4000
+_USAGE_ERROR = 4
 
 
 def main() -> None:
@@ -182,6 +183,9 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
         plugins=[Imports(order["python_path"]), plugin],
     )
     flush()
+    if code == _USAGE_ERROR:
+        # Settings that pytest refuses: it says so, and writes no report.
+        leave(code + 0)
     look()
     for what in replaced(whole=True):
         tell(b"M", what)
