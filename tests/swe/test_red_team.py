@@ -396,6 +396,90 @@ def answers(monkeypatch):
 def pytest_runtest_setup(item):
     item.seen = True
 """
+DECORATED = """
+import contextlib
+import functools
+import os
+import unittest
+from unittest import mock
+from unittest.mock import patch
+
+import pytest
+
+import calc
+from calc import add
+
+
+def traced(test):
+    @functools.wraps(test)
+    def run(*given, **named):
+        return run.test(*given, **named)
+
+    run.test = test
+    return run
+
+
+@contextlib.contextmanager
+def quiet():
+    yield
+
+
+@mock.patch("calc.sums.print", create=True)
+@mock.patch.object(calc, "mean", return_value=7)
+def test_patched(mean, printed):
+    assert calc.mean([]) == 7 and add(1, 2) == 3
+
+
+@mock.patch.dict(os.environ, {"HOME": "/nowhere"})
+def test_environment():
+    assert os.environ["HOME"] == "/nowhere" and add(1, 2) == 3
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@patch("calc.mean")
+def test_many(mean, number):
+    assert add(number, 1) == number + 1
+
+
+@traced
+@mock.patch("calc.mean", new=add)
+def test_traced():
+    assert calc.mean(1, 2) == 3
+
+
+@quiet()
+def test_in_a_context():
+    assert add(1, 2) == 3
+
+
+@mock.patch("calc.mean", new=add)
+class TestPatched:
+    def test_class(self):
+        assert calc.mean(1, 2) == 3
+
+
+class TestStatic:
+    @staticmethod
+    @mock.patch("calc.sums.print", create=True)
+    def test_static(printed):
+        assert add(1, 2) == 3
+
+
+class TestCase(unittest.TestCase):
+    @mock.patch("calc.mean")
+    @mock.patch("calc.sums.print", create=True)
+    def test_method(self, printed, mean):
+        self.assertEqual(add(1, 2), 3)
+
+    @unittest.skipIf(False, "never")
+    @patch.multiple("calc", mean=mock.DEFAULT)
+    def test_multiple(self, mean):
+        self.assertEqual(add(1, 2), 3)
+
+
+test_partial = functools.partial(traced(lambda a: add(a, 2) == 3 or 1 / 0), 1)
+test_made = traced(lambda: add(1, 2) == 3 or 1 / 0)
+"""
 HONEST = {
     "hooks and fixtures above the tests": {
         "tests/conftest.py": HOOKS,
@@ -425,6 +509,7 @@ HONEST = {
             "    assert not seen.called\n"
         )
     },
+    "decorators of mock and of others": {"tests/test_add.py": DECORATED},
     "a test inherited from the package and one in its decorator": {
         "tests/test_add.py": (
             "from calc.sums import Base, twice\n\nclass TestA(Base):\n    pass\n\n"

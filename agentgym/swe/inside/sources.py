@@ -44,7 +44,7 @@ class Sources:
         accepts: Callable[[str], bool],
         *,
         lenient: bool = False,
-        depth: int = 0,
+        holders: tuple[object, ...] = (),
     ) -> bool:
         """Return whether a function, and those in its closure and defaults, are of accepted files.
 
@@ -52,11 +52,14 @@ class Sources:
             value: The function.
             accepts: Whether a file is accepted.
             lenient: Whether other objects hold too, if calling them runs such functions.
-            depth: How many functions hold it.
+            holders: Functions that hold it; one that holds itself, as decorators of mock make
+                them, is judged once.
         """
         function = self._field(value, "__func__", value)
         code: Any = self._field(function, "__code__", None)
-        if depth > 4:
+        if any(one is function for one in holders):
+            return True
+        if len(holders) > 6:
             return False
         # Any object may have such attributes, and equal everything.
         if self._kind_of(code) is not self._code_kind:
@@ -65,11 +68,11 @@ class Sources:
             call: Any = self._field(self._kind_of(value), "__call__", None)
             if self._kind_of(self._field(call, "__code__", None)) is not self._code_kind:
                 return True
-            return self.holds(call, accepts, lenient=True, depth=depth + 1)
+            return self.holds(call, accepts, lenient=True, holders=(*holders, function))
         if not accepts(code.co_filename) or not self.has(code):
             return False
         return all(
-            self.holds(one, accepts, lenient=lenient, depth=depth + 1)
+            self.holds(one, accepts, lenient=lenient, holders=(*holders, function))
             for one in _callables(function)
         )
 
