@@ -229,6 +229,12 @@ class Clone:
         said = self.git("show", "-s", "--format=%ct", self.commit(commit)).decode().split()
         return datetime.fromtimestamp(int(said[0]), UTC)
 
+    def release(self, commit: str) -> str:
+        """Return the version in the nearest tag before a commit; empty if there is none."""
+        told = self.git("describe", "--tags", "--abbrev=0", self.commit(commit), check=False)
+        found = re.search(r"[0-9]{1,4}(\.[0-9]{1,8})+", told.decode("utf-8", "replace"))
+        return found[0] if found else ""
+
 
 def open_clone(path: Path) -> Clone:
     """Return a clone that Git can read.

@@ -112,7 +112,7 @@ def write_task(
     Raises:
         TaskError: The commit is absent, no recipe has the toolchain, or a patch does not apply.
     """
-    image = environment_image(spec, until)
+    image = environment_image(spec, until, clone.release(instance.base_commit))
     instance = replace(instance, environment=spec)
     name = folder_name(instance.id)
     suite_folder.mkdir(parents=True, exist_ok=True)

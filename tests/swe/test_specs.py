@@ -104,6 +104,22 @@ def test_an_instance_becomes_a_folder_without_later_commits(tmp_path: Path) -> N
     assert write_task(tmp_path / "suite", instance, clone, spec, None) == folder
 
 
+def test_a_package_that_asks_git_for_its_version_gets_that_of_the_last_tag(tmp_path: Path) -> None:
+    (instance,) = read_instances(
+        write_instances(tmp_path / "i.jsonl", make_instance(tmp_path / "clones"))
+    )
+    clone = find_clone(tmp_path / "clones", "ada/tally")
+    spec = resolve_environment(instance, clone, [])
+    for tag, expected in (("v2.4.0rc1", "2.4.0"), ("latest", "1.0.0"), ("", "1.0.0")):
+        if tag:
+            git(clone.path, "tag", tag)
+        folder = write_task(tmp_path / "suite", instance, clone, spec, JUNE)
+        text = (folder / "environment/Dockerfile").read_text()
+        assert f"SETUPTOOLS_SCM_PRETEND_VERSION={expected};" in text
+        if tag:
+            git(clone.path, "tag", "-d", tag)
+
+
 def test_packages_may_be_as_new_as_the_commits_that_ask_for_them(tmp_path: Path) -> None:
     """A pull request is often older than the commit that it was merged into."""
     line = make_instance(tmp_path / "clones")

@@ -75,10 +75,10 @@ def build_profile(
     shutil.rmtree(context, ignore_errors=True)
     (context / CONTEXT).mkdir(parents=True)
     write_files(clone, commit, context / CONTEXT)
-    problems = []
+    problems, version = [], clone.release(commit)
     for how, each, until in _ways(spec, end_of(quarter)):
         try:
-            image = environment_image(each, until)
+            image = environment_image(each, until, version)
             (context / "Dockerfile").write_text(image.dockerfile, "utf-8")
             build_context(context, builds, tell)
         except SandboxError as error:

@@ -48,12 +48,15 @@ class EnvironmentImage:
     replaced: dict[str, str] = field(default_factory=dict)
 
 
-def environment_image(spec: EnvironmentSpec, until: datetime | None) -> EnvironmentImage:
+def environment_image(
+    spec: EnvironmentSpec, until: datetime | None, version: str = ""
+) -> EnvironmentImage:
     """Return the image of an environment with a repository.
 
     Args:
         spec: The environment.
         until: Packages uploaded later are not used; None for the newest ones.
+        version: The version that packages which ask Git for one are told; "" is 1.0.0.
 
     Raises:
         TaskError: No recipe has the toolchain of the language.
@@ -61,7 +64,7 @@ def environment_image(spec: EnvironmentSpec, until: datetime | None) -> Environm
     recipe, replaced = _recipe(spec)
     lines = [f"FROM {recipe}", *_packages(spec, until)]
     lines += [f"COPY {CONTEXT} {REPOSITORY}", f"WORKDIR {REPOSITORY}", f"RUN {_ONE_COMMIT}"]
-    lines += [_run(command, until) for command in (*spec.pre_install, *spec.install)]
+    lines += [_run(command, until, version) for command in (*spec.pre_install, *spec.install)]
     return EnvironmentImage("\n".join(lines) + "\n", replaced)
 
 
@@ -98,10 +101,10 @@ def _packages(spec: EnvironmentSpec, until: datetime | None) -> Iterator[str]:
         yield _run(f"{_PIP} {shlex.join(spec.packages)}", until)
 
 
-def _run(command: str, until: datetime | None) -> str:
+def _run(command: str, until: datetime | None, version: str = "") -> str:
     """Return a RUN instruction; pip inside the command obeys the date."""
     # Versions that come from tags are stated: the repository of the image has no tags.
-    export = "unset PIP_NO_INDEX; export SETUPTOOLS_SCM_PRETEND_VERSION=1.0.0"
+    export = f"unset PIP_NO_INDEX; export SETUPTOOLS_SCM_PRETEND_VERSION={version or '1.0.0'}"
     if until is not None:
         export += f"; export PIP_UPLOADED_PRIOR_TO={until:%Y-%m-%dT%H:%M:%SZ}"
     script = f"{export}; {command}"
