@@ -230,7 +230,7 @@ class Clone:
         return datetime.fromtimestamp(int(said[0]), UTC)
 
     def release(self, commit: str) -> str:
-        """Return the version in the nearest tag before a commit; empty if there is none."""
+        """Return the version in the nearest tag before a commit; empty if no tag has one."""
         told = self.git("describe", "--tags", "--abbrev=0", self.commit(commit), check=False)
         found = re.search(r"[0-9]{1,4}(\.[0-9]{1,8})+", told.decode("utf-8", "replace"))
         return found[0] if found else ""

@@ -41,6 +41,13 @@ _PYTEST_SECTION: Final = {
 }
 
 
+_RUNNERS: Final = tuple(
+    f"{folder}{path}"
+    for folder in ("", "src/")
+    for path in ("_pytest/runner.py", "pluggy/__init__.py", "pluggy.py")
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class InstanceTests:
     """The tests of one instance.
@@ -124,7 +131,11 @@ def run_tests(tests: InstanceTests, room: Room, patch: Patch, *, hidden: bool = 
     patch = following(tests.shift, patch)
     if not hidden:
         targets = tuple(path for path in targets if tests.base(path) is not None)
-    if tests.spec.language == "python" and "pytest" in tests.spec.test_command:
+    if (
+        tests.spec.language == "python"
+        and "pytest" in tests.spec.test_command
+        and not (_holds_runner(tests))
+    ):
         plan = _pytest_plan(tests, targets, gold, patch)
         return run_pytest(room, plan, patch, tests.instance.fail_to_pass)
     command = command_line(tests.spec, targets)
@@ -140,6 +151,11 @@ def run_tests(tests: InstanceTests, room: Room, patch: Patch, *, hidden: bool = 
         patch,
     )
     return read_log(run, tests.spec.parser, tests.instance)
+
+
+def _holds_runner(tests: InstanceTests) -> bool:
+    """Return whether the tested code is the test runner itself, which then cannot watch it."""
+    return any(tests.base(path) is not None for path in _RUNNERS)
 
 
 def following(first: Patch, second: Patch) -> Patch:

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 from built_images import keep_builds
-from swe_repository import FIRST, FIX, diff_of, make_instance, make_repository, write_instances
+from swe_repository import (
+    FIRST,
+    FIX,
+    TESTS,
+    diff_of,
+    make_instance,
+    make_repository,
+    write_instances,
+)
 from typer.testing import CliRunner
 
 from agentgym import catalogue
@@ -167,6 +175,25 @@ async def test_settings_that_only_the_gold_patch_can_use_leave_no_agent_unscored
         write = Action("write_file", {"path": "/testbed/pyproject.toml", "content": text})
         seen = await play(folder, [write, SUBMIT])
         assert (seen.status, seen.score) == ("scored", 0.0), (line, seen.checkpoints)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_the_repository_of_the_runner_runs_its_command(play, tmp_path):
+    """pytest's own code cannot be watched by pytest; its log is read, as SWE-bench does."""
+    instance = other_language(
+        tmp_path,
+        {**FIRST, "conftest.py": "", "src/_pytest/runner.py": ""},
+        {"tally.py": "import gc\n\ngc.get_referrers(gc)\n\n\n" + FIX["tally.py"]},
+        TESTS,
+        ["tests/test_tally.py::test_total", "tests/test_tally.py::test_mean"],
+        "python",
+    )
+    folder = imported(tmp_path, instance)
+    solved = await play(folder, None)
+    assert solved.outcome, solved.checkpoints
+    idle = await play(folder, [SUBMIT])
+    assert (idle.status, idle.score) == ("scored", 0.0)
 
 
 @pytest.mark.slow
