@@ -106,14 +106,18 @@ def compare(groups: Sequence[ScoredGroup]) -> Comparison:
     """
     mixed = [group for group in groups if group.is_mixed]
     count = len(groups)
+    chance = math.fsum(group.chance for group in groups) / count
+    ceiling = sum(any(group.resolved) for group in groups) / count
+    gain = _gain(groups, tasks_with_choice=len({group.task for group in mixed}))
     return Comparison(
         groups=count,
         mixed=len(mixed),
         attempts=sum(len(group.resolved) for group in groups),
-        chance=math.fsum(group.chance for group in groups) / count,
+        chance=chance,
         best=math.fsum(group.best for group in groups) / count,
-        ceiling=sum(any(group.resolved) for group in groups) / count,
-        gain_ci95=_gain(groups, tasks_with_choice=len({group.task for group in mixed})),
+        ceiling=ceiling,
+        # No scorer can do worse than never, or better than execution.
+        gain_ci95=gain and (max(gain[0], -chance), min(gain[1], ceiling - chance)),
         auc=math.fsum(group.auc for group in mixed) / len(mixed) if mixed else None,
     )
 

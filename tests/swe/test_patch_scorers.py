@@ -183,6 +183,11 @@ def test_attempts_of_one_task_are_no_independent_evidence():
     assert compare(alike).gain_ci95 is None, "both tasks gain the same"
 
 
+def test_the_interval_keeps_to_what_a_scorer_can_reach():
+    two = [group("a", "+-", [2, 1]), group("b", "+-", [1, 2])]
+    assert compare(two).gain_ci95 == (-0.5, 0.5)
+
+
 async def test_recorded_attempts_are_scored_and_compared(tmp_path):
     if problems := plugins.load("agentgym.sandboxes", "bubblewrap")().problems():
         pytest.skip(f"bubblewrap cannot run: {problems}")
