@@ -509,6 +509,12 @@ HONEST = {
             "    assert not seen.called\n"
         )
     },
+    "a test passes its own file to the code": {
+        "tests/test_add.py": (
+            "from calc.sums import text_of\n\ndef test_add():\n"
+            "    assert 'text_of' in text_of(__file__)\n"
+        )
+    },
     "decorators of mock and of others": {"tests/test_add.py": DECORATED},
     "a test inherited from the package and one in its decorator": {
         "tests/test_add.py": (
@@ -532,6 +538,11 @@ def twice(test):
         test()
 
     return run
+
+
+def text_of(path):
+    with open(path) as file:
+        return file.read()
 """
 
 
@@ -543,6 +554,20 @@ def test_honest_tests_are_evidence(clinic, name):
     seen = clinic.run(fix, gold=gold, targets=targets, **ESCAPING)
     assert not seen.problem
     assert seen.outcomes and set(seen.outcomes.values()) == {Outcome.PASS}, seen.log
+
+
+@pytest.mark.parametrize("where", ["", "\n\nif True:\n    from calc.sums import add\n"])
+def test_a_test_that_names_its_file_lets_no_other_test_be_read(clinic, where):
+    """Neither another test of its module, nor what is imported at the top of it."""
+    hidden = (
+        f"import os\n\nHERE = os.path.dirname(__file__){where}\n\n"
+        "def test_file():\n    assert __file__\n\n"
+        "def test_add():\n    from calc.sums import add\n    assert add(1, 2) == 3\n"
+    )
+    reads = "    open('tests/test_add.py').close()\n    return a + b\n"
+    at_import = "open('tests/test_add.py').close()\n"
+    for text in (FIX.replace("    return a + b\n", reads), at_import + FIX):
+        assert "it reads a test" in clinic.run(changes({"calc/sums.py": text}), hidden).problem
 
 
 @pytest.mark.parametrize("kind", ["fork", "spawn", "forkserver"])

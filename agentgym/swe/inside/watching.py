@@ -179,30 +179,35 @@ def watch_code(
         for one in tuple(vars(sys.modules[name]).values()):
             members = vars(one).values() if isinstance(one, type) else (one,)
             sources.learn(codes_of_functions(getattr(each, "__func__", each) for each in members))
-    files, folders = set(), set()
+    files: dict[tuple[int, int], str] = {}
+    folders = set()
     for path in places.hidden:
         # A traceback quotes lines of tests; it need not open them.
         linecache.cache[path] = (0, None, [], path)
-        files.add(_identity(looked(path)))
+        files[_identity(looked(path))] = path
         while places.knows(path := os.path.dirname(path)):
             folders.add(_identity(looked(path)))
 
-    def concerns_a_test(event: str, arguments: tuple[Any, ...]) -> bool:
+    def concerned(event: str, arguments: tuple[Any, ...]) -> str:
+        """Return the test module or folder that something is done to, or an empty text."""
         path = arguments[0]
         if not isinstance_of(path, text) or not path:
-            return False
+            return ""
         try:
             found = _identity(looked(path))
         except (OSError, ValueError):
             name = path if isinstance_of(path, str) else path.decode("utf-8", "replace")
             makes = event == "open" and arguments[2] & os.O_CREAT
             # The folder of a relative name may be that of a descriptor.
-            return not name.startswith("/") and not makes and name.rpartition("/")[2] in names
-        return found in files or (event in _MOVES and found in folders)
+            is_test = not name.startswith("/") and not makes and name.rpartition("/")[2] in names
+            return name if is_test else ""
+        return files.get(found, "") or ("a folder" if event in _MOVES and found in folders else "")
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
+        module = ""
         if event == "open" or event in _MOVES:
-            if not concerns_a_test(event, arguments):
+            module = concerned(event, arguments)
+            if not module:
                 return
             what = "it reads a test"
         elif event == "object.__setattr__":
@@ -228,6 +233,8 @@ def watch_code(
                 if not sources.has(code):
                     tell(b"M", f"{what}, by code that is not in {code.co_filename}")
                     return
+        if event == "open" and any(gives_itself(code, module) for code in codes):
+            return
         frames = [code.co_filename for code in codes]
         if what in _TRACING or event == "object.__setattr__":
             # A test's own trace function may run below tested code, and so may an import.
@@ -240,6 +247,11 @@ def watch_code(
             if places.is_tested(name):
                 tell(b"M", f"{name}: {what}")
                 return
+
+    def gives_itself(code: CodeType, module: str) -> bool:
+        """Return whether a function of a test module names `__file__`, so code may read it."""
+        names_itself = "__file__" in code.co_names and code.co_name != "<module>"
+        return names_itself and code.co_filename == module
 
     def trusted(name: str) -> bool:
         return places.is_test(name) or name.startswith(runner)
