@@ -177,6 +177,47 @@ async def test_settings_that_only_the_gold_patch_can_use_leave_no_agent_unscored
         assert (seen.status, seen.score) == ("scored", 0.0), (line, seen.checkpoints)
 
 
+@pytest.mark.full
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_tests_whose_code_a_library_makes_are_evidence(play, tmp_path):
+    """Hypothesis compiles a function for each `@given`."""
+    hidden = (
+        "import unittest\n\nfrom hypothesis import example, given, settings\n"
+        "from hypothesis import strategies as st\n\nfrom tally import total\n\n\n"
+        "def test_first():\n    assert total([]) is not None\n\n\n"
+        "@settings(max_examples=9)\n@given(st.lists(st.integers()))\n@example([1])\n"
+        "def test_total(values):\n    assert total(values) == sum(values)\n\n\n"
+        "class TestTotal(unittest.TestCase):\n    @given(st.integers(), st.data())\n"
+        "    def test_one(self, value, data):\n"
+        "        self.assertEqual(total([value, data.draw(st.just(0))]), value)\n"
+    )
+    ids = ["tests/test_total.py::test_total", "tests/test_total.py::TestTotal::test_one"]
+    instance = other_language(tmp_path, FIRST, FIX, {"tests/test_total.py": hidden}, ids, "python")
+    instance["install_config"] = {"python": "3.11", "pip_packages": ["pytest", "hypothesis"]}
+    instance["FAIL_TO_PASS"] = json.dumps(ids)
+    instance["PASS_TO_PASS"] = json.dumps(["tests/test_total.py::test_first"])
+    folder = imported(tmp_path, instance)
+    solved = await play(folder, None)
+    assert solved.outcome, solved.checkpoints
+    # What such a test runs is an attribute.
+    empties = (
+        "\n\ndef empty(holder):\n    for one in list(vars(holder).values()):\n"
+        "        handle = getattr(one, 'hypothesis', None)\n"
+        "        if hasattr(handle, 'inner_test'):\n"
+        "            handle.inner_test = lambda *given, **named: None\n"
+        "        elif isinstance(one, type) and one.__module__ == 'test_total':\n"
+        "            empty(one)\n"
+    )
+    calls = "    import sys\n    empty(sys.modules['test_' + 'total'])\n    return sum"
+    attack = FIRST["tally.py"].replace("    return sum", calls, 1) + empties
+    for text in (FIRST["tally.py"], attack):
+        write = Action("write_file", {"path": "/testbed/tally.py", "content": text})
+        seen = await play(folder, [write, SUBMIT])
+        assert (seen.status, seen.score) == ("scored", 0.0), seen.checkpoints
+    assert "replaced" in seen.checkpoints[0].message
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_the_repository_of_the_runner_runs_its_command(play, tmp_path):

@@ -570,6 +570,29 @@ def test_a_test_that_names_its_file_lets_no_other_test_be_read(clinic, where):
         assert "it reads a test" in clinic.run(changes({"calc/sums.py": text}), hidden).problem
 
 
+MADE = "open('tests/test_add.py').close()"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        f"functools.partial(exec, {MADE!r})",
+        f"lambda: dataclasses.make_dataclass('D', [('a', int, {MADE})])",
+        f"type('T', (), {{'__del__': functools.partial(exec, {MADE!r})}})",
+        "functools.partial(runpy.run_path, 'calc/text')",
+    ],
+)
+def test_code_that_the_patch_has_made_of_a_text_is_not_that_of_a_library(clinic, made):
+    imports = "import dataclasses, functools, runpy\nfrom unittest import mock\n"
+    text = f"{imports}{FIX}\n\nrun = {made}\n"
+    hidden = (
+        "from calc import add\nfrom calc.sums import run\n\ndef test_add():\n"
+        "    run()\n    assert add(1, 2) == 3\n"
+    )
+    seen = clinic.run(changes({"calc/sums.py": text, "calc/text": MADE}), hidden)
+    assert "it reads a test" in seen.problem
+
+
 @pytest.mark.parametrize("kind", ["fork", "spawn", "forkserver"])
 def test_code_may_start_processes(clinic, kind):
     total = (

@@ -95,17 +95,33 @@ def watch_reports(
             if isinstance(value, _KINDS):
                 held.append((holder, name, value))
 
+    def is_of_module(function: FunctionType) -> bool:
+        code, names = function.__code__, function.__globals__
+        is_test = places.is_test(code.co_filename) and sources.has(code)
+        return is_test and any(names is known for known in modules.values())
+
+    def is_made_of_test(function: FunctionType) -> bool:
+        code = function.__code__
+        is_sound = sources.holds(function, places.is_other, lenient=True)
+        return is_sound and places.is_test(code.co_filename)
+
     def is_replaced(item: Any) -> bool:
         function = function_of(item)
         if function is None:
             return False
         if not isinstance(function, FunctionType):
             return not _may_wrap(item)
-        if places.is_test(function.__code__.co_filename):
-            is_of_module = any(function.__globals__ is names for names in modules.values())
-            return not (is_of_module and sources.has(function.__code__))
+        says_test = places.is_test(function.__code__.co_filename)
+        inner = getattr(vars(function).get("hypothesis"), "inner_test", None)
+        if isinstance(inner, FunctionType) and is_made_of_test(function):
+            # What a test of Hypothesis runs is an attribute, which any code may set.
+            function = inner
+        if is_of_module(function):
+            return False
         is_sound = sources.holds(function, places.is_other, lenient=True)
-        return not (is_sound and _leads_to_test(function, places)) and not _may_wrap(item)
+        if is_sound and _leads_to(is_of_module, function):
+            return False
+        return says_test or not _may_wrap(item)
 
     class Watch:
         @pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator]
@@ -145,7 +161,7 @@ def watch_reports(
                     tell(b"M", what)
                 function, code = function_of(item), codes.get(item.nodeid)
                 is_other = code is not None and getattr(function, "__code__", None) is not code
-                if is_other and is_replaced(item):
+                if (is_other or hasattr(function, "hypothesis")) and is_replaced(item):
                     tell(b"M", f"{item.nodeid}: the test was replaced")
             raised = call.excinfo is not None
             report = (yield).get_result()
@@ -202,6 +218,28 @@ def watch_code(
             is_test = not name.startswith("/") and not makes and name.rpartition("/")[2] in names
             return name if is_test else ""
         return files.get(found, "") or ("a folder" if event in _MOVES and found in folders else "")
+
+    def learn_made(event: str, arguments: tuple[Any, ...]) -> None:
+        """Take code that an installed library makes for code of that library.
+
+        Decorators of tests do so, such as those of Hypothesis. The library's function must say that
+        it does (`exec` may be called by anything that is called), and no tested code may take part.
+        """
+        if event == "exec":
+            does, made = "exec", arguments[0]
+        elif arguments[1] == "__code__":
+            does, made = arguments[1], arguments[2]
+        else:
+            return
+        # Its caller is `hear`.
+        maker = frame_at(2).f_code
+        if does not in maker.co_names or places.knows(maker.co_filename):
+            return
+        codes = [one.f_code for one in _stack(frame_at(2))]
+        if any(places.is_tested(code.co_filename) or not sources.has(code) for code in codes):
+            return
+        if _outermost(frame_at(2)) is main and type(made) is CodeType:
+            sources.learn([made])
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
         module = ""
@@ -265,6 +303,7 @@ def watch_code(
         ["open", "object.__setattr__", "ctypes.dlsym", *_MOVES, *_TRACING, *_SEARCHES, *_LISTENERS],
         note,
     )
+    listen(["exec", "object.__setattr__"], learn_made)
     return look
 
 
@@ -290,16 +329,18 @@ def _may_wrap(item: Any) -> bool:
     return not is_found or bool(roots - {"mock", "patch", "pytest", "unittest"})
 
 
-def _leads_to_test(function: FunctionType, places: Places, depth: int = 0) -> bool:
-    """Return whether a function, or one in its closure, is of a test module."""
-    if places.is_test(function.__code__.co_filename):
+def _leads_to(
+    accepts: Callable[[FunctionType], bool], function: FunctionType, depth: int = 0
+) -> bool:
+    """Return whether a function, or one that it holds in its closure, is accepted."""
+    if accepts(function):
         return True
     inner = [vars(function).get("__wrapped__")]
     for cell in function.__closure__ or ():
         with contextlib.suppress(ValueError):
             inner.append(cell.cell_contents)
     return depth < 4 and any(
-        isinstance(one, FunctionType) and _leads_to_test(one, places, depth + 1) for one in inner
+        isinstance(one, FunctionType) and _leads_to(accepts, one, depth + 1) for one in inner
     )
 
 
