@@ -515,6 +515,14 @@ HONEST = {
             "    assert 'text_of' in text_of(__file__)\n"
         )
     },
+    "a name of the library means something else": {
+        "tests/test_add.py": (
+            "from calc.sums import re\n\ndef test_add():\n    assert re(1, 2) == 3\n"
+        ),
+        "tests/unit/test_all.py": (
+            "from calc.sums import *\n\ndef test_all():\n    assert re(1, 2) == 3\n"
+        ),
+    },
     "decorators of mock and of others": {"tests/test_add.py": DECORATED},
     "a test inherited from the package and one in its decorator": {
         "tests/test_add.py": (
@@ -524,6 +532,9 @@ HONEST = {
     },
 }
 OFFERED = """
+
+re = add
+
 
 class Base:
     of = staticmethod(add)
@@ -568,6 +579,16 @@ def test_a_test_that_names_its_file_lets_no_other_test_be_read(clinic, where):
     at_import = "open('tests/test_add.py').close()\n"
     for text in (FIX.replace("    return a + b\n", reads), at_import + FIX):
         assert "it reads a test" in clinic.run(changes({"calc/sums.py": text}), hidden).problem
+
+
+def test_a_package_that_exports_a_name_of_the_library_replaces_it_in_no_test(clinic):
+    hidden = (
+        "import re\nfrom calc.sums import *\n\ndef test_add():\n"
+        "    assert re.match('3', str(add(1, 2)))\n"
+    )
+    fake = "class re:\n    match = staticmethod(lambda *given: True)\n\n\n"
+    seen = clinic.run(changes({"calc/sums.py": fake + BASE["calc/sums.py"]}), hidden)
+    assert "re of a test module was replaced" in seen.problem
 
 
 MADE = "open('tests/test_add.py').close()"

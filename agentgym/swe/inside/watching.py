@@ -46,6 +46,8 @@ def watch_reports(
     hooks: dict[int, tuple[Any, Any, Any]] = {}
     named: dict[str, str] = {}
     modules: dict[int, dict[str, Any]] = {}
+    paths: dict[int, str] = {}
+    own: dict[tuple[int, str], bool] = {}
     held: list[tuple[Any, str, object]] = []
     classes: list[type] = []
     real = {name: sys.modules[name] for name in ("math", "pytest", "re", "unittest")}
@@ -73,13 +75,16 @@ def watch_reports(
             tell(b"M", f"a hook of pytest was replaced: {one.plugin_name}")
 
     def look_at_names() -> None:
-        for names in modules.values():
+        for key, names in modules.items():
             for name, module in real.items():
                 now = names.get(name, module)
                 if now is not module and (
                     type(now) is not ModuleType or places.is_tested(origin_of(now))
                 ):
-                    tell(b"M", f"{name} of a test module was replaced")
+                    if (key, name) not in own:
+                        own[key, name] = _imports_from(paths[key], name)
+                    if not own[key, name]:
+                        tell(b"M", f"{name} of a test module was replaced")
         for holder, name, was in held:
             now = vars(holder).get(name)
             is_new = now is not was and callable(now)
@@ -138,6 +143,7 @@ def watch_reports(
                 module = getattr(item, "module", None)
                 if module is not None and id(module) not in modules:
                     modules[id(module)] = vars(module)
+                    paths[id(module)] = _path_of(item)
                     keep(module)
                     for one in tuple(vars(module).values()):
                         if isinstance(one, type) and one.__module__ == module.__name__:
@@ -310,16 +316,9 @@ def watch_code(
 def _may_wrap(item: Any) -> bool:
     """Return whether a test may be code of the package: inherited, or wrapped by its decorator."""
     name = getattr(item, "originalname", None) or item.name
-    path = str(item.path if hasattr(item, "path") else item.fspath)
-    with io.FileIO(path) as file:
-        left: list[Any] = [compile(file.read(), path, "exec", _ONLY_AST, dont_inherit=True)]
     roots: set[str] = set()
     is_found = False
-    while left:
-        node = left.pop()
-        for held in (getattr(node, field, None) for field in node._fields):
-            several = held if isinstance(held, list) else [held]
-            left += [one for one in several if hasattr(one, "_fields")]
+    for node in _nodes(_path_of(item)):
         if type(node).__name__ in ("FunctionDef", "AsyncFunctionDef") and node.name == name:
             is_found = True
             for one in node.decorator_list:
@@ -327,6 +326,35 @@ def _may_wrap(item: Any) -> bool:
                     one = getattr(one, "func", None) or getattr(one, "value", None)
                 roots.add(one.id if one is not None else "")
     return not is_found or bool(roots - {"mock", "patch", "pytest", "unittest"})
+
+
+def _imports_from(path: str, name: str) -> bool:
+    """Return whether a test module takes a name from another module: ``from sympy import re``."""
+    taken = imported = takes_all = False
+    for node in _nodes(path):
+        kind = type(node).__name__
+        if kind in ("Import", "ImportFrom"):
+            names = [one.asname or one.name for one in node.names]
+            taken |= kind == "ImportFrom" and name in names
+            takes_all |= kind == "ImportFrom" and "*" in names
+            imported |= kind == "Import" and name in names
+    return taken or (takes_all and not imported)
+
+
+def _nodes(path: str) -> Iterator[Any]:
+    """Yield the syntax nodes of a module."""
+    with io.FileIO(path) as file:
+        left: list[Any] = [compile(file.read(), path, "exec", _ONLY_AST, dont_inherit=True)]
+    while left:
+        node = left.pop()
+        yield node
+        for held in (getattr(node, field, None) for field in node._fields):
+            several = held if isinstance(held, list) else [held]
+            left += [one for one in several if hasattr(one, "_fields")]
+
+
+def _path_of(item: Any) -> str:
+    return str(item.path if hasattr(item, "path") else item.fspath)
 
 
 def _leads_to(
