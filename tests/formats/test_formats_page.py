@@ -222,3 +222,9 @@ def contract():
 @pytest.mark.parametrize("name", [n for n in dir(TaskFormatContract) if n.startswith("test_")])
 def test_it_passes_the_contract(name):
     getattr(contract()(), name)()
+
+
+def test_the_help_of_an_import_shows_a_call_that_names_all_it_needs():
+    for command in ("task import swebench FILE --clones DIR", "suite import tau2 PATH"):
+        group, _, name, *_ = command.split()
+        assert command in run(f"agentgym {group} import {name} --help")[1]
