@@ -37,7 +37,7 @@ class Pointer(Manifest):
 
     Attributes:
         id: ``suite/name-v1``.
-        replaced: What the instance asks for, by what stands in for it.
+        replaced: See `EnvironmentImage`.
     """
 
     schema_version: Literal["agentgym.swebench/1"]

@@ -155,7 +155,8 @@ def _run(
         "root": plan.root,
         "remove": list(patch.paths),
         "files": [(path, int(one.git_mode, 8), len(one.data)) for path, one in files],
-        "env": {**env, **plan.env},
+        # Programs of the repository import what lies beside them; the runner does not.
+        "env": {"PYTHONSAFEPATH": "", **env, **plan.env},
         "timeout_s": plan.timeout_s,
         "longest_s": STRETCH * plan.timeout_s,
         "log_bytes": _LOG_BYTES,

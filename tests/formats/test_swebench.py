@@ -220,6 +220,26 @@ async def test_tests_whose_code_a_library_makes_are_evidence(play, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+async def test_a_runner_of_the_repository_imports_what_lies_beside_it(play, tmp_path):
+    """The runners of SymPy and Django do so."""
+    base = {
+        **FIRST,
+        "bin/kit.py": "import os, sys\nsys.path.insert(0, os.getcwd())\n",
+        "bin/check": "import kit, tally\nis_right = tally.total([1]) == 1\n"
+        "print('PASSED' if is_right else 'FAILED', 'test_total')\nraise SystemExit(not is_right)\n",
+    }
+    instance = other_language(tmp_path, base, FIX, {"test_x.py": "\n"}, ["test_total"], "python")
+    how = {"test_cmd": "python3 bin/check", "log_parser": "parse_log_pytest", "install": "true"}
+    instance["install_config"] = {"python": "3.11", **how}
+    folder = imported(tmp_path, instance)
+    solved = await play(folder, None)
+    assert solved.outcome, solved.checkpoints
+    idle = await play(folder, [SUBMIT])
+    assert (idle.status, idle.score) == ("scored", 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 async def test_the_repository_of_the_runner_runs_its_command(play, tmp_path):
     """pytest's own code cannot be watched by pytest; its log is read, as SWE-bench does."""
     instance = other_language(
@@ -372,9 +392,9 @@ def test_a_version_that_is_not_at_hand_is_told(tmp_path, monkeypatch):
     file = write_instances(tmp_path / "mine.jsonl", good, old)
     command = ["task", "import", "swebench", str(file), "--clones", str(tmp_path / "clones")]
     done = CliRunner().invoke(app, command)
-    assert "python 3.8 is not at hand; recipe swe-python stands in for it: 1 tasks" in done.output
+    assert "python 3.8 is not at hand; recipe swe-python stands in for it: 1 task\n" in done.output
     ids = [f"swebench-mine/ada__tally-{number}-v1" for number in (1, 2)]
-    expected = {ids[1]: {"python 3.8": "recipe swe-python"}}
+    expected = {ids[1]: {"python 3.8": "swe-python"}}
     assert used_fallbacks([*ids, "terminal/calendar-report-v1", "no/such-v1"]) == expected
 
 

@@ -267,7 +267,7 @@ def test_it_scores_0(clinic, name):
 def test_wrong_code_does_not_pass_tests(clinic, name):
     files, tests = OF_TESTS[name]
     gold = {path: Entry("file", text.encode()) for path, text in tests.items()}
-    targets = tuple(path for path in gold if "conftest" not in path)
+    targets = tuple(path for path in gold if "/test_" in path)
     seen = clinic.run(changes(files), gold=gold, targets=targets)
     assert Outcome.PASS not in seen.outcomes.values(), seen.log
     assert clinic.run(changes({"calc/sums.py": FIX}), gold=gold, targets=targets).outcomes
@@ -515,6 +515,15 @@ HONEST = {
             "    assert 'text_of' in text_of(__file__)\n"
         )
     },
+    "a program that imports what lies beside it": {
+        "tests/beside.py": "word = 'beside'\n",
+        "tests/program.py": "import beside\nprint(beside.word)\n",
+        "tests/test_add.py": (
+            "import subprocess, sys\nfrom calc import add\n\ndef test_add():\n"
+            "    said = subprocess.check_output([sys.executable, 'tests/program.py'])\n"
+            "    assert add(said, b'') == b'beside\\n'\n"
+        ),
+    },
     "a name of the library means something else": {
         "tests/test_add.py": (
             "from calc.sums import re\n\ndef test_add():\n    assert re(1, 2) == 3\n"
@@ -560,7 +569,7 @@ def text_of(path):
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_tests_are_evidence(clinic, name):
     gold = {path: Entry("file", text.encode()) for path, text in HONEST[name].items()}
-    targets = tuple(path for path in gold if "conftest" not in path)
+    targets = tuple(path for path in gold if "/test_" in path)
     fix = changes({"calc/sums.py": FIX + OFFERED})
     seen = clinic.run(fix, gold=gold, targets=targets, **ESCAPING)
     assert not seen.problem

@@ -79,7 +79,7 @@ def test_defaults_of_other_languages(files: dict[str, str], command: str, parser
 def test_an_absent_version_of_python_is_replaced_and_told() -> None:
     spec = EnvironmentSpec(language="python", runtime="2.7", packages=("a==1; b",))
     image = environment_image(spec, JUNE)
-    assert image.replaced == {"python 2.7": "recipe swe-python"}
+    assert image.replaced == {"python 2.7": "swe-python"}
     assert "PIP_UPLOADED_PRIOR_TO=2025-06-01T00:00:00Z" in image.dockerfile
     assert "'a==1; b'" in image.dockerfile
     assert environment_image(replace(spec, runtime="3.11"), None).replaced == {}

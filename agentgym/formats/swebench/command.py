@@ -82,7 +82,8 @@ def import_suite(
     console = stdout_console()
     console.print(f"{written} tasks written, {failed} instances left out", markup=False)
     for (what, by), count in stand_ins.items():
-        console.print(f"{what} is not at hand; {by} stands in for it: {count} tasks", markup=False)
+        tasks = f"{count} task{'s' * (count > 1)}"
+        console.print(f"{what} is not at hand; recipe {by} stands in for it: {tasks}", markup=False)
     if not written:
         raise typer.Exit(1)
     console.print(f"run it with: agentgym eval {name} -a oracle -a noop", markup=False)

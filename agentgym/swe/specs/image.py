@@ -41,7 +41,7 @@ class EnvironmentImage:
 
     Attributes:
         dockerfile: Its text; it copies `CONTEXT`.
-        replaced: What the instance asks for, by what stands in for it.
+        replaced: The recipe that stands in for what the instance asks for, by the latter.
     """
 
     dockerfile: str
@@ -82,7 +82,7 @@ def _recipe(spec: EnvironmentSpec) -> tuple[str, dict[str, str]]:
         return (exact if spec.runtime else base), {}
     if spec.language == "python" and spec.runtime == "3.11":
         return base, {}
-    return base, {f"{spec.language} {spec.runtime}": f"recipe {base}"}
+    return base, {f"{spec.language} {spec.runtime}": base}
 
 
 def _packages(spec: EnvironmentSpec, until: datetime | None) -> Iterator[str]:
