@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from agentgym.swe.inside.places import Places, file_of
+from agentgym.swe.inside.places import Places, file_of, unwrapped
 from agentgym.swe.inside.sources import Sources
 from agentgym.swe.inside.telling import Listen
 
@@ -47,7 +47,7 @@ def watch_parts(
     functions = {
         id(one): one
         for *_, values in (*parts, *rest)
-        for one in (getattr(value, "__func__", value) for value in values)
+        for one in map(unwrapped, values)
         if isinstance(one, FunctionType)
     }
     known = tuple(functions.values())

@@ -2,10 +2,9 @@
 
 import functools
 import os
-import sys
 import time
 from collections.abc import Iterable, Sequence
-from types import CodeType, ModuleType
+from types import CodeType, MethodType
 from typing import Any
 
 
@@ -57,17 +56,13 @@ def file_of(value: object) -> str:
     """Return the file that a function says it comes from; empty if it is no function."""
     if isinstance(value, functools.partial):
         value = value.func
-    code = getattr(getattr(value, "__func__", value), "__code__", None)
+    code = getattr(unwrapped(value), "__code__", None)
     return code.co_filename if type(code) is CodeType else ""
 
 
-def origin_of(value: object) -> str:
-    """Return the file of a function, class or module; empty for anything else."""
-    if isinstance(value, type):
-        value = sys.modules.get(value.__module__)
-    if isinstance(value, ModuleType):
-        return str(getattr(value, "__file__", None) or "")
-    return file_of(value)
+def unwrapped(value: Any) -> Any:
+    """Return the function of a method; any other object may say that it has one."""
+    return value.__func__ if type(value) in (MethodType, classmethod, staticmethod) else value
 
 
 def runner_folders(modules: Iterable[Any]) -> tuple[str, ...]:

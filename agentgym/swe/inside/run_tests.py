@@ -168,8 +168,11 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
     sources = Sources(places.hidden)
     replaced = watch_parts(places, sources, folders, listen)
     look = watch_code(places, sources, folders, tell, listen)
+    imports = Imports(order["python_path"])
     escape = escaped_by(junitxml.bin_xml_escape)
-    plugin = watch_reports(pytest, escape, replaced, look, places, sources, tell)
+    plugin = watch_reports(
+        pytest, escape, replaced, look, places, sources, order["plugins"], [imports], tell
+    )
     code = pytest.main(
         [
             *("-q", "--color=no", "--tb=line", "--runxfail", "--continue-on-collection-errors"),
@@ -180,7 +183,7 @@ def run_pytest(order: dict[str, Any], secret: list[bytes], report: int) -> NoRet
             *(word for plugin in order["plugins"] for word in ("-p", plugin)),
             *order["targets"],
         ],
-        plugins=[Imports(order["python_path"]), plugin],
+        plugins=[imports, plugin],
     )
     flush()
     if code == _USAGE_ERROR:

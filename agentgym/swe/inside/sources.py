@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
+from agentgym.swe.inside.places import unwrapped
+
 
 class Sources:
     """The code of files, as they were before the tests ran.
@@ -22,6 +24,7 @@ class Sources:
         # Tested code may replace them.
         self._opened, self._looked, self._compiled = io.FileIO, os.fstat, compile
         self._kind_of, self._field, self._code_kind = type, getattr, CodeType
+        self._unwrapped = unwrapped
         for path in tests:
             self._codes_of(path)
 
@@ -55,7 +58,7 @@ class Sources:
             holders: Functions that hold it; one that holds itself, as decorators of mock make
                 them, is judged once.
         """
-        function = self._field(value, "__func__", value)
+        function = self._unwrapped(value)
         code: Any = self._field(function, "__code__", None)
         if any(one is function for one in holders):
             return True

@@ -9,11 +9,11 @@ import linecache
 import operator
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
+from collections.abc import Callable, Generator, Iterator, Sequence
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType
 from typing import Any
 
-from agentgym.swe.inside.places import Places, file_of, origin_of
+from agentgym.swe.inside.places import Places, file_of, unwrapped
 from agentgym.swe.inside.sources import Sources, codes_of_functions
 from agentgym.swe.inside.telling import Listen, Tell
 
@@ -34,9 +34,13 @@ def watch_reports(
     look: Callable[[], None],
     places: Places,
     sources: Sources,
+    plugins: Sequence[str],
+    own: Sequence[object],
     tell: Tell,
 ) -> object:
     """Return a plug-in that tells which tests passed, and what of the runner was replaced.
+
+    ``plugins`` are the names of the installed plug-ins to load, ``own`` the runner's other ones.
 
     It looks for replaced parts before the report of a test is made. What was raised may run code
     while that is done, so its report must not tell of a pass.
@@ -46,29 +50,38 @@ def watch_reports(
     hooks: dict[int, tuple[Any, Any, Any]] = {}
     named: dict[str, str] = {}
     modules: dict[int, dict[str, Any]] = {}
-    paths: dict[int, str] = {}
-    own: dict[tuple[int, str], bool] = {}
+    elsewhere: dict[tuple[int, str], object] = {}
+    own_hooks = [each for one in own for each in vars(type(one)).values()]
     held: list[tuple[Any, str, object]] = []
     classes: list[type] = []
     real = {name: sys.modules[name] for name in ("math", "pytest", "re", "unittest")}
     manager: Any = None
 
     def function_of(item: Any) -> Any:
-        one = getattr(item, "obj", None)
-        return getattr(one, "__func__", one)
+        return unwrapped(getattr(item, "obj", None))
 
     def implementations() -> Iterator[Any]:
         for name, caller in vars(manager.hook).items():
             if not name.startswith("_"):
                 yield from caller.get_hookimpls()
 
-    def look_at_hooks(may_be_of_patch: bool = False) -> None:
+    def may_be_of_patch(one: Any) -> bool:
+        """Return whether a hook at the start is the runner's, a named plug-in's or a conftest's."""
+        if any(unwrapped(one.function) is each for each in own_hooks):
+            return True
+        name, file = str(one.plugin_name), file_of(one.function)
+        is_conftest = name == file and os.path.basename(file) == "conftest.py"
+        return name in plugins or (is_conftest and sources.has(one.function.__code__))
+
+    def look_at_hooks(at_start: bool = False) -> None:
         for one in implementations():
             known = hooks.get(id(one))
             if known is None:
                 # A conftest of the tests comes with the first module of its folder.
                 hooks[id(one)] = one, one.function, getattr(one.function, "__code__", None)
-                if may_be_of_patch or sources.holds(one.function, places.is_other, lenient=True):
+                if at_start and may_be_of_patch(one):
+                    continue
+                if sources.holds(one.function, places.is_other, lenient=True):
                     continue
             elif known[1:] == (one.function, getattr(one.function, "__code__", None)):
                 continue
@@ -78,13 +91,8 @@ def watch_reports(
         for key, names in modules.items():
             for name, module in real.items():
                 now = names.get(name, module)
-                if now is not module and (
-                    type(now) is not ModuleType or places.is_tested(origin_of(now))
-                ):
-                    if (key, name) not in own:
-                        own[key, name] = _imports_from(paths[key], name)
-                    if not own[key, name]:
-                        tell(b"M", f"{name} of a test module was replaced")
+                if now is not elsewhere.get((key, name), module):
+                    tell(b"M", f"{name} of a test module was replaced")
         for holder, name, was in held:
             now = vars(holder).get(name)
             is_new = now is not was and callable(now)
@@ -128,12 +136,22 @@ def watch_reports(
             return False
         return says_test or not _may_wrap(item)
 
+    def look_at_test(item: Any) -> None:
+        function, code = function_of(item), codes.get(item.nodeid)
+        is_other = code is not None and getattr(function, "__code__", None) is not code
+        if (is_other or hasattr(function, "hypothesis")) and is_replaced(item):
+            tell(b"M", f"{item.nodeid}: the test was replaced")
+
     class Watch:
         @pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator]
         def pytest_sessionstart(self, session: Any) -> None:
             nonlocal manager
             manager = session.config.pluginmanager
-            look_at_hooks(may_be_of_patch=True)
+            look_at_hooks(at_start=True)
+
+        @pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator]
+        def pytest_runtest_call(self, item: Any) -> None:
+            look_at_test(item)
 
         @pytest.hookimpl(trylast=True)  # type: ignore[untyped-decorator]
         def pytest_collection_finish(self, session: Any) -> None:
@@ -143,7 +161,10 @@ def watch_reports(
                 module = getattr(item, "module", None)
                 if module is not None and id(module) not in modules:
                     modules[id(module)] = vars(module)
-                    paths[id(module)] = _path_of(item)
+                    for name, known in real.items():
+                        now = vars(module).get(name, known)
+                        if now is not known and _takes_elsewhere(_path_of(item), name):
+                            elsewhere[id(module), name] = now
                     keep(module)
                     for one in tuple(vars(module).values()):
                         if isinstance(one, type) and one.__module__ == module.__name__:
@@ -165,10 +186,7 @@ def watch_reports(
                 look_at_names()
                 for what in replaced():
                     tell(b"M", what)
-                function, code = function_of(item), codes.get(item.nodeid)
-                is_other = code is not None and getattr(function, "__code__", None) is not code
-                if (is_other or hasattr(function, "hypothesis")) and is_replaced(item):
-                    tell(b"M", f"{item.nodeid}: the test was replaced")
+                look_at_test(item)
             raised = call.excinfo is not None
             report = (yield).get_result()
             place = named.get(item.nodeid) or escape(f"{report.location[0]}\t{item.nodeid}")
@@ -179,6 +197,7 @@ def watch_reports(
             elif call.when == "call":
                 tell(b"P", place)
 
+    own_hooks += vars(Watch).values()
     return Watch()
 
 
@@ -200,7 +219,7 @@ def watch_code(
     for name in ("_frozen_importlib", "_frozen_importlib_external"):
         for one in tuple(vars(sys.modules[name]).values()):
             members = vars(one).values() if isinstance(one, type) else (one,)
-            sources.learn(codes_of_functions(getattr(each, "__func__", each) for each in members))
+            sources.learn(codes_of_functions(map(unwrapped, members)))
     files: dict[tuple[int, int], str] = {}
     folders = set()
     for path in places.hidden:
@@ -225,26 +244,31 @@ def watch_code(
             return name if is_test else ""
         return files.get(found, "") or ("a folder" if event in _MOVES and found in folders else "")
 
-    def learn_made(event: str, arguments: tuple[Any, ...]) -> None:
-        """Take code that an installed library makes for code of that library.
+    def learn_given(event: str, arguments: tuple[Any, ...]) -> None:
+        """Take code that Hypothesis makes for the `@given` of a test for code of Hypothesis.
 
-        Decorators of tests do so, such as those of Hypothesis. The library's function must say that
-        it does (`exec` may be called by anything that is called), and no tested code may take part.
+        The text that it compiles is made of the test's signature. Any other function that compiles
+        texts would compile those of the tested code, which may have it called from anywhere.
         """
         if event == "exec":
-            does, made = "exec", arguments[0]
+            made = arguments[0]
         elif arguments[1] == "__code__":
-            does, made = arguments[1], arguments[2]
+            made = arguments[2]
         else:
             return
         # Its caller is `hear`.
-        maker = frame_at(2).f_code
-        if does not in maker.co_names or places.knows(maker.co_filename):
-            return
-        codes = [one.f_code for one in _stack(frame_at(2))]
-        if any(places.is_tested(code.co_filename) or not sources.has(code) for code in codes):
-            return
-        if _outermost(frame_at(2)) is main and type(made) is CodeType:
+        stack = _stack(frame_at(2))
+        names = []
+        for frame in stack:
+            code = frame.f_code
+            if not sources.has(code) or _outermost(frame) is not main:
+                return
+            if places.is_test(code.co_filename):
+                break
+            if places.knows(code.co_filename) or "/hypothesis/" not in code.co_filename:
+                return
+            names.append(code.co_name)
+        if "run_test_as_given" in names and type(made) is CodeType:
             sources.learn([made])
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
@@ -309,7 +333,7 @@ def watch_code(
         ["open", "object.__setattr__", "ctypes.dlsym", *_MOVES, *_TRACING, *_SEARCHES, *_LISTENERS],
         note,
     )
-    listen(["exec", "object.__setattr__"], learn_made)
+    listen(["exec", "object.__setattr__"], learn_given)
     return look
 
 
@@ -328,16 +352,17 @@ def _may_wrap(item: Any) -> bool:
     return not is_found or bool(roots - {"mock", "patch", "pytest", "unittest"})
 
 
-def _imports_from(path: str, name: str) -> bool:
-    """Return whether a test module takes a name from another module: ``from sympy import re``."""
+def _takes_elsewhere(path: str, name: str) -> bool:
+    """Return whether a test module gives a name to something else: ``from sympy import re``."""
     taken = imported = takes_all = False
     for node in _nodes(path):
         kind = type(node).__name__
-        if kind in ("Import", "ImportFrom"):
-            names = [one.asname or one.name for one in node.names]
-            taken |= kind == "ImportFrom" and name in names
-            takes_all |= kind == "ImportFrom" and "*" in names
-            imported |= kind == "Import" and name in names
+        for one in node.names if kind in ("Import", "ImportFrom") else ():
+            if kind == "ImportFrom" or one.asname:
+                taken |= name == (one.asname or one.name)
+                takes_all |= one.name == "*"
+            else:
+                imported |= name == one.name.partition(".")[0]
     return taken or (takes_all and not imported)
 
 
