@@ -590,14 +590,26 @@ def test_a_test_that_names_its_file_lets_no_other_test_be_read(clinic, where):
         assert "it reads a test" in clinic.run(changes({"calc/sums.py": text}), hidden).problem
 
 
-def test_a_package_that_exports_a_name_of_the_library_replaces_it_in_no_test(clinic):
-    hidden = (
-        "import re\nfrom calc.sums import *\n\ndef test_add():\n"
-        "    assert re.match('3', str(add(1, 2)))\n"
-    )
-    fake = "class re:\n    match = staticmethod(lambda *given: True)\n\n\n"
+@pytest.mark.parametrize("name", ["re", "unittest.mock"])
+def test_a_package_that_exports_a_name_of_the_library_replaces_it_in_no_test(clinic, name):
+    hidden = f"import {name}\nfrom calc.sums import *\n\ndef test_add():\n    assert True\n"
+    top = name.partition(".")[0]
+    fake = f"class {top}:\n    match = staticmethod(lambda *given: True)\n\n\n"
     seen = clinic.run(changes({"calc/sums.py": fake + BASE["calc/sums.py"]}), hidden)
-    assert "re of a test module was replaced" in seen.problem
+    assert f"{top} of a test module was replaced" in seen.problem
+
+
+def test_a_module_without_a_file_replaces_none_of_the_library(clinic):
+    hidden = "import math\n\ndef test_a():\n    from calc import add\n    add(1, 2)\n"
+    hidden += "\ndef test_add():\n    assert math.isclose(1, 2)\n"
+    fake = (
+        "\n    import math, sys, types\n    one = types.ModuleType('q')\n"
+        "    vars(one).update(vars(math), isclose=lambda *given: True)\n"
+        "    sys.modules['test_' + 'add'].math = one\n    return a + b\n"
+    )
+    text = FIX.replace("\n    return a + b\n", fake, 1)
+    seen = clinic.run(changes({"calc/sums.py": text}), hidden)
+    assert "math of a test module was replaced" in seen.problem
 
 
 MADE = "open('tests/test_add.py').close()"
@@ -609,11 +621,17 @@ MADE = "open('tests/test_add.py').close()"
         f"functools.partial(exec, {MADE!r})",
         f"lambda: dataclasses.make_dataclass('D', [('a', int, {MADE})])",
         f"type('T', (), {{'__del__': functools.partial(exec, {MADE!r})}})",
+        f"functools.partial(timeit.timeit, {MADE!r}, number=1)",
+        f"functools.partial(cProfile.run, {MADE!r})",
+        "functools.partial(code.InteractiveInterpreter({}).runcode, "
+        f"compile({MADE!r}, 'z', 'exec'))",
         "functools.partial(runpy.run_path, 'calc/text')",
     ],
 )
 def test_code_that_the_patch_has_made_of_a_text_is_not_that_of_a_library(clinic, made):
-    imports = "import dataclasses, functools, runpy\nfrom unittest import mock\n"
+    imports = (
+        "import cProfile, code, dataclasses, functools, runpy, timeit\nfrom unittest import mock\n"
+    )
     text = f"{imports}{FIX}\n\nrun = {made}\n"
     hidden = (
         "from calc import add\nfrom calc.sums import run\n\ndef test_add():\n"
