@@ -232,8 +232,8 @@ class Clone:
     def release(self, commit: str) -> str:
         """Return the version in the nearest tag before a commit; empty if no tag has one."""
         told = self.git("describe", "--tags", "--abbrev=0", self.commit(commit), check=False)
-        found = re.search(r"[0-9]{1,4}(\.[0-9]{1,8})+", told.decode("utf-8", "replace"))
-        return found[0] if found else ""
+        found = re.findall(r"[0-9]{1,4}(?:\.[0-9]{1,8})+", told.decode("utf-8", "replace"))
+        return str(found[-1]) if found else ""
 
 
 def open_clone(path: Path) -> Clone:

@@ -1,7 +1,8 @@
 """Grades a patch: does it make the failing tests pass, and keep the others passing?
 
-If a run leaves no evidence that the tests ran, the same tests run over the base without the patch.
-If they leave evidence there, the patch is to blame and the score is 0; else the tests are broken.
+If a run leaves no evidence that the tests ran, the same tests run over the base without the patch,
+and over a patch that is known to be right, if there is one. If they leave evidence there, the patch
+is to blame and the score is 0; else the tests are broken.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def grade_patch(
     pass_to_pass: Sequence[str],
     *,
     xfail_passes: bool = False,
+    gold: Patch | None = None,
 ) -> GradedPatch:
     """Run the tests over a patch and apply the rules.
 
@@ -56,6 +58,8 @@ def grade_patch(
         fail_to_pass: Ids of the tests that have to pass now.
         pass_to_pass: Ids of the tests that have to pass still.
         xfail_passes: Whether an announced failure counts as a pass in `pass_to_pass`.
+        gold: A right patch. The tests of some instances cannot even start without it, such as those
+            whose hidden `conftest.py` imports what it adds.
 
     Raises:
         SandboxError: A room broke, and no program in it caused that.
@@ -64,6 +68,8 @@ def grade_patch(
     resolution = apply_rules(seen.outcomes, fail_to_pass, pass_to_pass, xfail_passes=xfail_passes)
     if seen.problem:
         control = run(Patch())
+        if control.problem and gold is not None:
+            control = run(gold)
         if control.problem:
             why = f"the tests leave no evidence without the patch either: {control.problem}"
             return GradedPatch(Grade.ERROR, why, resolution, seen)
@@ -72,13 +78,14 @@ def grade_patch(
     return GradedPatch(grade, describe(resolution), resolution, seen)
 
 
-def longest_s(timeout_s: float) -> float:
+def longest_s(timeout_s: float, *, gold: bool = False) -> float:
     """Return how long the commands of one grading may take, in seconds.
 
     Args:
         timeout_s: Limit of one run: over the patch, and over the base if that leaves no evidence.
+        gold: Whether a third run over the gold patch may follow.
     """
-    return 2 * STRETCH * timeout_s
+    return (3 if gold else 2) * STRETCH * timeout_s
 
 
 def describe(resolution: Resolution) -> str:

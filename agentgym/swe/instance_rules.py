@@ -28,12 +28,13 @@ def as_swe_bench(run: TestRun, instance: Instance) -> TestRun:
     """Return a run with the outcomes of the instance's tests as SWE-bench counts them."""
     if run.problem:
         return run
-    outcomes = dict(run.outcomes)
+    outcomes = {**run.inherited, **run.outcomes}
+    seen = dict(outcomes)
     for test in instance.pass_to_pass:
-        found = _outcome(test, run.outcomes, fail_only=instance.fail_only)
+        found = _outcome(test, seen, fail_only=instance.fail_only)
         outcomes[test] = Outcome.PASS if found in (Outcome.XFAIL, Outcome.SKIPPED) else found
     for test in instance.fail_to_pass:
-        found = _outcome(test, run.outcomes, fail_only=instance.fail_only)
+        found = _outcome(test, seen, fail_only=instance.fail_only)
         outcomes[test] = Outcome.PASS if found is Outcome.XFAIL else found
     return replace(run, outcomes=outcomes)
 

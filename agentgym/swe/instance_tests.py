@@ -44,7 +44,7 @@ _PYTEST_SECTION: Final = {
 _RUNNERS: Final = tuple(
     f"{folder}{path}"
     for folder in ("", "src/")
-    for path in ("_pytest/runner.py", "pluggy/__init__.py", "pluggy.py")
+    for path in ("_pytest/runner.py", "pluggy/__init__.py")
 )
 
 
@@ -114,6 +114,7 @@ def grade_instance(
         patch,
         instance.fail_to_pass,
         instance.pass_to_pass,
+        gold=tests.gold,
     )
 
 

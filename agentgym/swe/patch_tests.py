@@ -114,7 +114,7 @@ async def open_patch_tests(
     async with open_ground(provider, recipe) as ground:
         tests: InstanceTests = own.tests(ground.plugins)
         yield PatchTests(
-            *(ground, REPOSITORY, longest_s(tests.spec.timeout_s)),
+            *(ground, REPOSITORY, longest_s(tests.spec.timeout_s, gold=True)),
             lambda open_room, patch: grade_instance(tests, open_room, patch),
         )
 

@@ -186,7 +186,7 @@ async def _graded(
                 return Result(identity, Fate.UNRESOLVED, why, replaced=replaced)
             graded: GradedPatch = await ground.grade(
                 lambda open_room: grade_instance(tests, open_room, patch),
-                commands_s=longest_s(tests.spec.timeout_s),
+                commands_s=longest_s(tests.spec.timeout_s, gold=True),
             )
     except AgentGymError as error:
         return Result(identity, Fate.ERROR, str(error)[:2000], replaced=replaced)

@@ -7,13 +7,20 @@ import json
 import posixpath
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from agentgym.errors import GuestFileError, SandboxEndedError, SandboxLimitError
 from agentgym.protocols import Room
 from agentgym.swe.canaries import Canaries, make_canaries
-from agentgym.swe.outcomes import REPORT_BYTES, Outcome, ReportError, id_of_node, read_junit
+from agentgym.swe.outcomes import (
+    REPORT_BYTES,
+    Outcome,
+    ReportError,
+    id_of_node,
+    read_junit,
+    worse,
+)
 from agentgym.swe.patch import Entry, Patch, overlay
 from agentgym.swe.program import test_program
 
@@ -91,6 +98,8 @@ class TestRun:
 
     Attributes:
         outcomes: Outcomes by test id, without those of canaries.
+        inherited: Outcomes of tests that another file than that of their node id defines, by node
+            id; `outcomes` has them by the file that defines them.
         problem: Why this is no evidence that the tests ran; empty if it is.
         exit_code: Exit code of pytest or the command, None if it did not end.
         log: The end of the output.
@@ -100,6 +109,7 @@ class TestRun:
     __test__ = False
 
     outcomes: Mapping[str, Outcome]
+    inherited: Mapping[str, Outcome] = field(default_factory=dict)
     problem: str = ""
     exit_code: int | None = None
     log: str = ""
@@ -222,7 +232,22 @@ def _read(seen: Mapping[str, Any], canaries: Canaries) -> TestRun:
         problem = f"{len(wrong)} tests of the grader have outcomes that an honest run cannot have"
     own = tuple(canaries.modules)
     kept = {name: seen for name, seen in outcomes.items() if not name.startswith(own)}
-    return _described(seen, {} if problem else kept, problem)
+    found = _described(seen, {} if problem else kept, problem)
+    return found if problem else replace(found, inherited=_inherited(seen, kept))
+
+
+def _inherited(seen: Mapping[str, Any], outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    """Return the outcomes of inherited tests by node id, from what the runner saw."""
+    found: dict[str, Outcome] = {}
+    for line in bytes(seen["told"]).decode("utf-8", "replace").split("\n")[:-1]:
+        file, _, node = line[1:].partition("\t")
+        if node.partition("::")[0] == file:
+            continue
+        known = outcomes.get(id_of_node(node, file), Outcome.MISSING)
+        failed = known if known is not Outcome.PASS else Outcome.FAIL
+        now = Outcome.PASS if line[0] == "P" else failed
+        found[node] = worse(found.get(node, Outcome.PASS), now)
+    return found
 
 
 def _contradiction(told: str, outcomes: Mapping[str, Outcome]) -> str:

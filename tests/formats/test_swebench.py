@@ -140,6 +140,32 @@ async def test_the_pytest_of_the_instance_runs_its_tests(play, tmp_path, version
         assert (seen.status, seen.score) == ("scored", 0.0)
 
 
+FORCES = """
+
+import sys
+
+
+class QuietWarning(Warning):
+    pass
+
+
+class Forces:
+    def force(self, pyfuncitem):
+        held = vars(pyfuncitem.module).values()
+        if any("tally" in str(getattr(one, "__module__", "")) for one in held):
+            return True
+
+
+setattr(Forces, "py" + "test_pyfunc_call", Forces.force)
+frame = sys._getframe()
+while frame is not None:
+    for one in list(getattr(frame, "f_" + "locals").values()):
+        if type(one).__name__ == "Config" and not one.pluginmanager.has_plugin("forces"):
+            one.pluginmanager.register(Forces(), "forces")
+    frame = frame.f_back
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_settings_that_only_the_gold_patch_can_use_leave_no_agent_unscored(play, tmp_path):
@@ -165,15 +191,20 @@ async def test_settings_that_only_the_gold_patch_can_use_leave_no_agent_unscored
     idle = await play(folder, [SUBMIT])
     assert (idle.status, idle.score) == ("scored", 0.0), idle.checkpoints
     # The settings belong to the agent here; they make no test pass, and no run fail unseen.
-    for line in (
-        'python_functions = "check_*"',
-        'required_plugins = "absent"',
-        "=",
-        "log_file = 3",
+    code = {"tally.py": FIRST["tally.py"] + FORCES}
+    for line, files in (
+        ('python_functions = "check_*"', {}),
+        ('required_plugins = "absent"', {}),
+        ("=", {}),
+        ("log_file = 3", {}),
+        ("filterwarnings = ['ignore::tally.QuietWarning']\n", code),
     ):
-        text = settings + line
-        write = Action("write_file", {"path": "/testbed/pyproject.toml", "content": text})
-        seen = await play(folder, [write, SUBMIT])
+        files = {"pyproject.toml": settings + line, **files}
+        write = [
+            Action("write_file", {"path": f"/testbed/{path}", "content": text})
+            for path, text in files.items()
+        ]
+        seen = await play(folder, [*write, SUBMIT])
         assert (seen.status, seen.score) == ("scored", 0.0), (line, seen.checkpoints)
 
 
@@ -255,6 +286,42 @@ async def test_the_repository_of_the_runner_runs_its_command(play, tmp_path):
     assert solved.outcome, solved.checkpoints
     idle = await play(folder, [SUBMIT])
     assert (idle.status, idle.score) == ("scored", 0.0)
+
+
+CONFTEST = (
+    "import pytest\nfrom tally import reset\n\n\n@pytest.fixture\ndef fresh():\n    reset()\n"
+)
+COMMON = (
+    "from tally import total\n\n\nclass Common:\n    values = ()\n\n"
+    "    def test_total(self, fresh):\n        assert total(self.values) == sum(self.values)\n"
+)
+INHERITS = (
+    "from tests.common import Common\n\n\nclass TestOne(Common):\n    values = (1, 2)\n\n\n"
+    "class TestTwo(Common):\n    pass\n"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_tests_that_need_the_gold_patch_to_start_and_inherit_are_graded(play, tmp_path):
+    """A hidden conftest may import what only the gold patch adds; ids are those of pytest."""
+    tests = {
+        "tests/__init__.py": "",
+        "tests/conftest.py": CONFTEST,
+        "tests/common.py": COMMON,
+        "tests/test_both.py": INHERITS,
+    }
+    fixed = {"tally.py": FIX["tally.py"] + "\n\ndef reset():\n    pass\n"}
+    ids = [f"tests/test_both.py::Test{name}::test_total" for name in ("One", "Two")]
+    folder = imported(tmp_path, other_language(tmp_path, FIRST, fixed, tests, ids, "python"))
+    solved = await play(folder, None)
+    assert solved.outcome, solved.checkpoints
+    idle = await play(folder, [SUBMIT])
+    assert (idle.status, idle.score) == ("scored", 0.0), idle.checkpoints
+    half = Action("bash", {"command": "echo 'def reset(): pass' >> tally.py", "timeout_s": 30})
+    wrong = await play(folder, [half, SUBMIT])
+    assert (wrong.status, wrong.score) == ("scored", 0.0), wrong.checkpoints
+    assert "TestOne::test_total is failed" in wrong.checkpoints[0].message
 
 
 @pytest.mark.slow

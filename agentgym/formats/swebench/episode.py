@@ -73,7 +73,7 @@ class SweBenchEpisode:
                 return _failed(str(error))
             graded = await ground.grade(
                 lambda open_room: grade_instance(tests, open_room, patch),
-                commands_s=longest_s(timeout_s),
+                commands_s=longest_s(timeout_s, gold=True),
             )
         return verdict_of(graded, patch, gave_up=gave_up)
 
