@@ -77,6 +77,15 @@ def all_images() -> list[Image]:
     return ImageLayout().all()
 
 
+def images_stamp() -> tuple[int, ...]:
+    """Return numbers that change whenever an image is added or removed; empty without images."""
+    try:
+        found = os.stat(ImageLayout().root / "index.json")
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 def prune(keep: Collection[str]) -> int:
     """Remove every image but the named ones, and all blobs that these do not need.
 

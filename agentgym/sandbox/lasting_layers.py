@@ -21,7 +21,7 @@ from pathlib import Path
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.claim import Claim, locked, noted
 from agentgym.sandbox.hostroot import build_foundation, host_layer_name
-from agentgym.sandbox.images import Image, all_images
+from agentgym.sandbox.images import Image, all_images, images_stamp
 from agentgym.sandbox.layer_names import base_of, binds_of, image_layers
 from agentgym.sandbox.layer_size import size
 from agentgym.sandbox.removal import remove
@@ -53,6 +53,7 @@ class LastingLayers:
         self._claim, self._fresh = claim, fresh
         self._lock = threading.Lock()
         self._notes: set[str] = set()
+        self._bases: tuple[tuple[int, ...], frozenset[tuple[str, ...]]] = ((), frozenset())
         for leftover in (root / "l").glob(".new-*"):
             if not Path("/proc", leftover.name.split("-")[1]).exists():
                 access.discard(leftover)
@@ -127,7 +128,13 @@ class LastingLayers:
         base = base_of(layers)
         if binds_of(layers):
             return base == self.host_base()
-        return any(base == image_layers(image) for image in all_images())
+        stamp = images_stamp()
+        known, bases = self._bases
+        if stamp != known:
+            # There may be hundreds, each in files of its own, and every reset asks.
+            bases = frozenset(image_layers(image) for image in all_images())
+            self._bases = stamp, bases
+        return base in bases
 
     def adopt(self, folder: Path, layer: str) -> None:
         """Give a finished draft its name."""

@@ -13,7 +13,7 @@ from agentgym.records import Recipe, Service
 from agentgym.sandbox import launch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider
-from agentgym.sandbox.images import Layer, find_image
+from agentgym.sandbox.images import ImageLayout, Layer, find_image, prune
 from agentgym.sandbox.layer_stack import OPAQUE
 from agentgym.sandbox.unpack import unpack
 
@@ -39,6 +39,30 @@ async def sh(box, script):
     done = await box.exec(["/bin/sh", "-c", script])
     assert done.exit_code == 0, done.stderr
     return done.stdout.decode()
+
+
+async def test_other_images_slow_no_reset(tmp_path, monkeypatch):
+    """A machine may have hundreds of images; each lies in files of its own."""
+    read: list[str] = []
+    whole = ImageLayout._read
+    monkeypatch.setattr(
+        ImageLayout, "_read", lambda self, *given: read.append(given[0]) or whole(self, *given)
+    )
+    provider = BubblewrapProvider(tmp_path / "store")
+    recipe = Recipe("one", image=write_layout("one", small_root()))
+    box = await provider.start(recipe)
+    kept = await provider.keep("key", await box.seal())
+    for name in ("other", "third"):
+        last = write_layout(name, small_root([entry(f"srv/{name}", data=b"x")]))
+    assert await provider.find("key") == kept
+    read.clear()
+    for _ in range(5):
+        assert await provider.find("key") == kept
+    assert read == []
+    # A state over an image that is gone is not current.
+    prune([last])
+    assert await provider.find("key") is None
+    await provider.close()
 
 
 async def test_a_root_without_python_starts_and_is_snapshot(provider):
