@@ -132,11 +132,8 @@ def run_tests(tests: InstanceTests, room: Room, patch: Patch, *, hidden: bool = 
     patch = following(tests.shift, patch)
     if not hidden:
         targets = tuple(path for path in targets if tests.base(path) is not None)
-    if (
-        tests.spec.language == "python"
-        and "pytest" in tests.spec.test_command
-        and not (_holds_runner(tests))
-    ):
+    runs_pytest = tests.spec.language == "python" and "pytest" in tests.spec.test_command
+    if runs_pytest and not _holds_runner(tests):
         plan = _pytest_plan(tests, targets, gold, patch)
         return run_pytest(room, plan, patch, tests.instance.fail_to_pass)
     command = command_line(tests.spec, targets)

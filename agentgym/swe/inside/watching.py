@@ -301,7 +301,7 @@ def watch_code(
                 if not sources.has(code):
                     tell(b"M", f"{what}, by code that is not in {code.co_filename}")
                     return
-        if event == "open" and any(gives_itself(code, module) for code in codes):
+        if event == "open" and any(names_its_file(code, module) for code in codes):
             return
         frames = [code.co_filename for code in codes]
         if what in _TRACING or event == "object.__setattr__":
@@ -316,10 +316,10 @@ def watch_code(
                 tell(b"M", f"{name}: {what}")
                 return
 
-    def gives_itself(code: CodeType, module: str) -> bool:
+    def names_its_file(code: CodeType, module: str) -> bool:
         """Return whether a function of a test module names `__file__`, so code may read it."""
-        names_itself = "__file__" in code.co_names and code.co_name != "<module>"
-        return names_itself and code.co_filename == module
+        is_named = "__file__" in code.co_names and code.co_name != "<module>"
+        return is_named and code.co_filename == module
 
     def trusted(name: str) -> bool:
         return places.is_test(name) or name.startswith(runner)
