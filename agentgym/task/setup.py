@@ -142,10 +142,16 @@ async def _found(provider: SandboxProvider, key: str, kept: _Kept | None) -> Pre
 
 
 def _read_kept(folder: Path) -> _Kept | None:
-    """Return the cached gold and digest, None if they are not cached."""
-    if not folder.is_dir() or not (digest := noted(folder).digest):
+    """Return the cached gold and digest, None if they are not cached or are replaced just now."""
+    try:
+        begun = folder.stat()
+        if not (digest := noted(folder).digest):
+            return None
+        gold = _read_gold(folder)
+        is_same = os.path.samestat(begun, folder.stat())
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    return _read_gold(folder), digest
+    return (gold, digest) if is_same else None
 
 
 @asynccontextmanager
@@ -201,9 +207,14 @@ async def _build(
 
 
 def _cache(staged: Path, gold: Path, cached: CachedSetup) -> None:
-    shutil.rmtree(gold, ignore_errors=True)
+    old = gold.with_suffix(".old")
+    shutil.rmtree(old, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        # At once: another process may be reading it.
+        gold.rename(old)
     staged.rename(gold)
     note(gold, cached)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def for_setup(recipe: Recipe) -> Recipe:

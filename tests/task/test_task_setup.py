@@ -26,6 +26,7 @@ from agentgym.errors import (
     UnsupportedError,
 )
 from agentgym.records import Change, ChangeKind, ExecResult, Limits, Recipe, Service, Snapshot
+from agentgym.task import setup
 from agentgym.task.load import load_task
 from agentgym.task.model import Instance
 from agentgym.task.setup import prepare
@@ -438,6 +439,28 @@ async def test_a_cache_that_cannot_be_written_is_named(
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "file"))
     with pytest.raises(ConfigError, match=r"cannot be written: .*; set AGENTGYM_CACHE"):
         await prepare(instance, Zoo(), RECIPE)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_gold_that_is_replaced_while_it_is_read_is_not_taken(
+    instance: Instance, cache: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    zoo = Zoo()
+    first = await prepare(instance, zoo, RECIPE)
+    (folder,) = (path for path in (cache / "gold").iterdir() if path.is_dir())
+    read = setup._read_gold
+
+    def replaced(path: Path) -> dict[str, bytes]:
+        """Another process builds the state again, and this one reads what is left of the old."""
+        monkeypatch.setattr(setup, "_read_gold", read)
+        whole = read(path) if when == "after" else {}
+        shutil.copytree(folder, folder.with_suffix(".new"))
+        setup._cache(folder.with_suffix(".new"), folder, setup.noted(folder))
+        return whole
+
+    monkeypatch.setattr(setup, "_read_gold", replaced)
+    assert (await prepare(instance, zoo, RECIPE)).gold == first.gold
+    assert {path.suffix for path in (cache / "gold").iterdir()} & {".old", ".new"} == set()
 
 
 def test_locks_do_not_outlive_their_loop(instance: Instance) -> None:
