@@ -171,6 +171,7 @@ async def test_both_providers_have_the_files_that_the_layers_say(provider):
     assert tree.read("/etc/hosts").startswith(b"127.0.0.1 localhost")
 
 
+@pytest.mark.docker
 async def test_no_more_than_the_image_is_in_either_tree(tmp_path, docker_root):
     recipe = Recipe("small", image=write_layout("small", small_root(*LAYERS)))
     walks = []
