@@ -81,6 +81,16 @@ def bash(command):
 
 
 SUBMIT = Action("submit")
+
+
+async def gold_solves_and_nothing_does_not(play, folder):
+    """Check both ends of an imported task; an idle agent is scored, never an error."""
+    solved = await play(folder, None)
+    assert solved.outcome, solved.checkpoints
+    idle = await play(folder, [SUBMIT])
+    assert (idle.status, idle.score) == ("scored", 0.0), idle.checkpoints
+
+
 FORCED = """
 import pytest
 
@@ -187,9 +197,7 @@ async def test_settings_that_only_the_gold_patch_can_use_leave_no_agent_unscored
         "python",
     )
     folder = imported(tmp_path, instance)
-    assert (await play(folder, None)).outcome
-    idle = await play(folder, [SUBMIT])
-    assert (idle.status, idle.score) == ("scored", 0.0), idle.checkpoints
+    await gold_solves_and_nothing_does_not(play, folder)
     # The settings belong to the agent here; they make no test pass, and no run fail unseen.
     code = {"tally.py": FIRST["tally.py"] + FORCES}
     for line, files in (
@@ -263,10 +271,7 @@ async def test_a_runner_of_the_repository_imports_what_lies_beside_it(play, tmp_
     how = {"test_cmd": "python3 bin/check", "log_parser": "parse_log_pytest", "install": "true"}
     instance["install_config"] = {"python": "3.11", **how}
     folder = imported(tmp_path, instance)
-    solved = await play(folder, None)
-    assert solved.outcome, solved.checkpoints
-    idle = await play(folder, [SUBMIT])
-    assert (idle.status, idle.score) == ("scored", 0.0)
+    await gold_solves_and_nothing_does_not(play, folder)
 
 
 @pytest.mark.slow
@@ -282,10 +287,7 @@ async def test_the_repository_of_the_runner_runs_its_command(play, tmp_path):
         "python",
     )
     folder = imported(tmp_path, instance)
-    solved = await play(folder, None)
-    assert solved.outcome, solved.checkpoints
-    idle = await play(folder, [SUBMIT])
-    assert (idle.status, idle.score) == ("scored", 0.0)
+    await gold_solves_and_nothing_does_not(play, folder)
 
 
 CONFTEST = (
@@ -314,10 +316,7 @@ async def test_tests_that_need_the_gold_patch_to_start_and_inherit_are_graded(pl
     fixed = {"tally.py": FIX["tally.py"] + "\n\ndef reset():\n    pass\n"}
     ids = [f"tests/test_both.py::Test{name}::test_total" for name in ("One", "Two")]
     folder = imported(tmp_path, other_language(tmp_path, FIRST, fixed, tests, ids, "python"))
-    solved = await play(folder, None)
-    assert solved.outcome, solved.checkpoints
-    idle = await play(folder, [SUBMIT])
-    assert (idle.status, idle.score) == ("scored", 0.0), idle.checkpoints
+    await gold_solves_and_nothing_does_not(play, folder)
     half = Action("bash", {"command": "echo 'def reset(): pass' >> tally.py", "timeout_s": 30})
     wrong = await play(folder, [half, SUBMIT])
     assert (wrong.status, wrong.score) == ("scored", 0.0), wrong.checkpoints
@@ -382,9 +381,7 @@ async def test_an_instance_of_node(play, tmp_path):
         "js",
     )
     folder = imported(tmp_path, instance)
-    assert (await play(folder, None)).outcome
-    idle = await play(folder, [SUBMIT])
-    assert (idle.status, idle.score) == ("scored", 0.0)
+    await gold_solves_and_nothing_does_not(play, folder)
 
 
 @pytest.mark.full
@@ -407,9 +404,7 @@ async def test_an_instance_of_go(play, tmp_path):
         "go",
     )
     folder = imported(tmp_path, instance)
-    assert (await play(folder, None)).outcome
-    idle = await play(folder, [SUBMIT])
-    assert (idle.status, idle.score) == ("scored", 0.0)
+    await gold_solves_and_nothing_does_not(play, folder)
 
 
 class TestContract(TaskFormatContract):

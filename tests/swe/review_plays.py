@@ -491,7 +491,7 @@ OF_TESTS = {
         },
     ),
 }
-"""How tests are made to pass: the patch that does it, and the tests."""
+"""Patches that passed tests which they had to fail, each with those tests."""
 UNREADABLE = {
     "in an encoding of its own": {
         PACKAGE: OWN_CODEC + INIT,

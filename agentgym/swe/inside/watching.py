@@ -65,7 +65,7 @@ def watch_reports(
             if not name.startswith("_"):
                 yield from caller.get_hookimpls()
 
-    def may_be_of_patch(one: Any) -> bool:
+    def is_expected(one: Any) -> bool:
         """Return whether a hook at the start is the runner's, a named plug-in's or a conftest's."""
         if any(unwrapped(one.function) is each for each in own_hooks):
             return True
@@ -79,7 +79,7 @@ def watch_reports(
             if known is None:
                 # A conftest of the tests comes with the first module of its folder.
                 hooks[id(one)] = one, one.function, getattr(one.function, "__code__", None)
-                if at_start and may_be_of_patch(one):
+                if at_start and is_expected(one):
                     continue
                 if sources.holds(one.function, places.is_other, lenient=True):
                     continue
