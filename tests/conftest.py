@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 from hypothesis import settings
+from memory_folder import use_memory
 from own_dockerd import own_dockerd
 from warm_command import WarmCommand
 
@@ -19,11 +20,15 @@ settings.register_profile("full", deadline=None, max_examples=300)
 
 
 def pytest_configure(config):
-    """Choose the number of examples, and take Ctrl-C.
+    """Choose the number of examples and the place of temporary folders, and take Ctrl-C.
 
     A shell's background job, as CI may start us, begins with that ignored.
     """
     settings.load_profile("full" if config.getoption("--full") else "agentgym")
+    use_memory()
+    # As many processes as processors run at once: threads of a library would only wait for them.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -50,6 +55,7 @@ def pytest_collection():
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(10_000, 10, 10)
 
 
 def pytest_collection_modifyitems(config, items):

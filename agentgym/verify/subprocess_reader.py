@@ -67,6 +67,8 @@ def ask(
             try:
                 done = subprocess.run(
                     argv,
+                    # Started threads would wait for work, and count for both limits.
+                    env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
                     input=json.dumps(order).encode(),
                     stdout=told,
                     stderr=subprocess.DEVNULL,

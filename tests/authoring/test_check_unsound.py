@@ -29,6 +29,7 @@ async def test_the_example_has_every_property(write, stage):
     assert report.episodes > 20
 
 
+@pytest.mark.full
 async def test_the_example_of_services_has_every_property(write_services, stage):
     report = await check_task(write_services({}), stage, seeds=2)
     assert report.sound, report.unsound

@@ -34,6 +34,7 @@ def test_bench_pool_counts_episodes_and_shares_out_their_time(cli: Cli, tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.full
 def test_bench_verify_takes_commands_off_and_judges_each_task(cli: Cli, tmp_path: Path) -> None:
     cache = {"AGENTGYM_CACHE": str(tmp_path / "cache")}
     done = cli("bench", "verify", "--quick", "--json", "figures.json", **cache)
@@ -46,6 +47,7 @@ def test_bench_verify_takes_commands_off_and_judges_each_task(cli: Cli, tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.full
 def test_bench_tools_measures_what_services_cost(cli: Cli, tmp_path: Path) -> None:
     done = cli("bench", "tools", "--quick", "--json", "figures.json")
     assert done.returncode == 0, done.stderr

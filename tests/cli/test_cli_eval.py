@@ -245,7 +245,7 @@ def test_tasks_that_agree_have_no_interval_anywhere(cli: Cli, recorded: Path) ->
 
 
 @needs_sandbox
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("end", ["ctrl-c", "int", "term", "kill"])
 def test_an_ended_run_keeps_what_is_done_and_goes_on(
     cli: Cli, demo: Path, tmp_path: Path, end: str

@@ -175,6 +175,7 @@ BROKEN_CHECKS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("code", "words"), BROKEN_CHECKS.values(), ids=BROKEN_CHECKS)
 def test_a_broken_check_leaves_the_episode_unscored(cli, catalogue, tmp_path, code, words):
     write_task(catalogue, changes={"checks/rubric.toml": OWN_CHECK, "checks/checks.py": code})

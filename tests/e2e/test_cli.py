@@ -264,6 +264,7 @@ def test_verify_names_the_first_divergence(cli, catalogue, tmp_path):
     assert "diverged at prepared setup" in refused.stderr
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [

@@ -1302,7 +1302,8 @@ def test_the_reader_runs_a_metric_in_a_process_of_its_own():
     assert read("compare_table", [{"file": None}, {"file": "b.xlsx"}], files, rules=[rule]) == 0
 
 
-@pytest.mark.parametrize("kind", ["no archive", "bomb", "pixels", "entities"])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("kind", ["bomb", "no archive", "entities", "pixels"])
 def test_hostile_files_are_refused(kind):
     bomb = archive({"xl/workbook.xml": b"<a>" + b" " * 300_000_000, "[Content_Types].xml": b""})
     header = PLAIN.data[:16] + (60_000).to_bytes(4, "big") * 2 + PLAIN.data[24:]

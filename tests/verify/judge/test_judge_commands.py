@@ -160,6 +160,7 @@ def test_a_run_without_its_judge_is_refused_before_it_begins(cli: Run, tmp_path:
     assert held["settings"]["judge"] == ""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("script", "timeout_s", "words"),
     [
