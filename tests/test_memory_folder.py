@@ -1,4 +1,4 @@
-"""Temporary folders lie in memory only where that is large enough and nobody chose another place."""
+"""Temporary folders lie in memory if it is large enough and nobody chose another place."""
 
 import os
 import tempfile
