@@ -136,9 +136,12 @@ install_python() {
     say "Installing Python packages for '$goal' (a few minutes the first time) ..."
     if [ "$goal" = test ]; then
         $venv/bin/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=25.1'
-        # The CPU build of this release is the one a Python 3.11 package mirror may carry.
-        $venv/bin/pip install -q --disable-pip-version-check "${TORCH:-torch==2.13.0}"
-        $venv/bin/pip install -q --disable-pip-version-check -e . --group test
+        # Python compiles a module when it is first imported; most are never imported, and pip would
+        # take half a minute for all. The CPU build of this release of torch is the one that a
+        # package mirror for Python 3.11 may carry.
+        install="$venv/bin/pip install -q --disable-pip-version-check --no-compile"
+        $install "${TORCH:-torch==2.13.0}"
+        $install -e . --group test
         PYTHON=$python scripts/mcp_servers.sh >/dev/null ||
             say "MCP servers of others cannot be installed; tests that need them will be skipped."
     else

@@ -107,6 +107,7 @@ async def test_a_setup_that_no_stand_in_suits_is_run_without_them(write, stage):
     assert "picky" in (await found(write(setup({"picky": picky})), stage))[0]
 
 
+@pytest.mark.full
 async def test_rows_and_gold_that_differ_from_run_to_run_are_found(write_services, stage):
     text = """…
 import datetime

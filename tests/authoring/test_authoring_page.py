@@ -32,6 +32,7 @@ def test_the_patch_it_shows_is_the_examples(tmp_path):
     assert shown == written
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
 def test_its_commands_run_in_their_order(tmp_path, warm_command):

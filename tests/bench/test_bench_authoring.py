@@ -13,6 +13,7 @@ from agentgym.bench.series import Figures
 PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
 async def test_it_counts_what_it_checked(tmp_path):
     for name in ("zoo/feed", "zoo/clean"):

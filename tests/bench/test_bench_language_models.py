@@ -20,6 +20,7 @@ CPU = torch.device("cpu")
 LOAD = dataclasses.replace(language_models.SMALL, rows=2, longest=8, sequences=4)
 
 
+@pytest.mark.full
 async def test_every_key_is_measured():
     figures = Figures(*language_models.model_figures(LOAD, CPU))
     await language_models.measure_models(figures, CPU, LOAD, 1)

@@ -129,6 +129,7 @@ async def test_a_page_that_never_answers_can_be_left(browse, monkeypatch):
     assert "Out" in visit.text
 
 
+@pytest.mark.full
 async def test_a_huge_page_is_cut_and_says_so(browse):
     rows = "".join(f"<div><button>Row {i}</button></div>" for i in range(34_000))
     visit = await browse(f"<h1>Long</h1>{rows}", nodes=200)

@@ -240,6 +240,7 @@ class Unlucky(OracleAgent):
         return await super().act(observation, tools, history)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("ends", "score"), [(1, 1.0), (2, 0.0)])
 def test_an_evaluation_plays_an_episode_again_whose_browser_was_killed(
     inn, tmp_path, monkeypatch, ends, score

@@ -119,6 +119,7 @@ async def test_selecting_by_mouse_drags_and_multiple_clicks(open_desk):
     assert (await desk.do("read_clipboard")).text == "gamma"
 
 
+@pytest.mark.full
 async def test_a_sheet_shows_its_cells_where_they_are(open_desk):
     desk = await open_desk("libreoffice --calc")
     cells = {node["name"]: node for node in desk.nodes("cell")}

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+import pytest
 from agentgym_command import PROGRAM
 from small_task import RUBRIC, write_task
 
@@ -115,6 +116,7 @@ def test_where_re_execution_diverges_the_old_verdict_stays_and_the_reason_is_tol
     store.close()
 
 
+@pytest.mark.full
 def test_a_regrade_that_is_killed_leaves_whole_verdicts_and_can_go_on(cli, catalogue, tmp_path):
     task = write_task(catalogue, "hello")
     done = cli("eval", "demo", "-a", "oracle", "-a", "noop", "-k", "5", "-o", "run")

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from small_task import write_task
 
 
@@ -23,6 +24,7 @@ def test_a_run_without_isolation_is_marked_as_one(cli, catalogue, tmp_path):
     assert marks == {"local": (True,) * 3, "bubblewrap": (False,) * 3}
 
 
+@pytest.mark.full
 def test_doctor_tells_it_from_the_others(cli):
     lines = cli("doctor").stdout.splitlines()
     marked = [line.split()[2] for line in lines if "NO ISOLATION" in line]

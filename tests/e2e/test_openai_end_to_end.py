@@ -130,6 +130,7 @@ def test_no_endpoint_at_all_is_said_before_anything_runs(cli, catalogue, tmp_pat
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.full
 def test_a_killed_run_asks_the_model_again_only_for_the_step_in_flight(
     catalogue, chat_server, tmp_path
 ):

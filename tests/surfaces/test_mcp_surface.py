@@ -284,6 +284,7 @@ if sys.argv[2] == "kill":
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", ["leave", "kill"])
 def test_nothing_is_left_of_who_ends_without_closing(how):
     done = subprocess.run(

@@ -697,6 +697,7 @@ os.getpid() == own or os._exit(0)
 """
 
 
+@pytest.mark.full
 def test_time_of_waiting_for_a_processor_is_added_to_the_limit(clinic):
     fix = changes({"calc/sums.py": FIX, "calc/__init__.py": BUSY + BASE["calc/__init__.py"]})
     assert not clinic.run(fix, timeout_s=2.5).problem

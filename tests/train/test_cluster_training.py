@@ -69,6 +69,7 @@ def weights(folder):
 
 
 # A third loss would make an attempt missing, also one that only shares the worker.
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dying", [{(1, 0): 2}, {(0, 1): 1, (1, 0): 1}])
 def test_lost_workers_change_nothing_of_what_is_learnt_and_recorded(config, tmp_path, dying):
     config = rollouts_of(config.model_copy(update={"iterations": 2}), record=True)
