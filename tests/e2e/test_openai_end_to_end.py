@@ -58,6 +58,7 @@ def test_a_model_solves_a_task_and_its_tokens_are_counted(
         assert not file.is_file() or b"sk-e2e" not in file.read_bytes(), f"the key is in {file}"
 
 
+@pytest.mark.full
 def test_a_server_that_is_down_is_the_agent_s_error_and_no_zero(
     cli, catalogue, chat_server, tmp_path
 ):

@@ -100,6 +100,7 @@ async def test_agent_and_verifier_are_who_the_task_says(play, tmp_path):
     assert play.seen == ["daemon\n"]
 
 
+@pytest.mark.full
 async def test_tests_of_an_ordinary_user_may_leave_a_reward_and_a_fifo_stops_nobody(play, tmp_path):
     users = MANIFEST.replace("[verifier]", '[verifier]\nuser = "daemon"')
     script = reward('R=$(id -u); [ "$R" = 1 ] && echo 1 > /logs/verifier/reward.txt')
@@ -134,6 +135,7 @@ async def test_without_a_reward_there_is_no_score(play, tmp_path, said):
     assert "so it ends" in by_id(verdict)["reward"].message
 
 
+@pytest.mark.full
 async def test_what_breaks_the_tests_and_not_those_of_an_untouched_sandbox_is_a_fail(
     play, tmp_path
 ):
@@ -190,6 +192,7 @@ async def test_tests_that_never_end_are_failed(play, tmp_path):
     assert "within 1 s" in by_id(verdict)["reward"].message
 
 
+@pytest.mark.full
 async def test_services_the_agent_left_are_there_for_the_tests(play, tmp_path):
     serve = (
         "python3 -m http.server 8123 >/dev/null 2>&1 & for i in $(seq 50); do "
@@ -268,6 +271,7 @@ command = "cp /app/secret /logs/artifacts/collected"
         assert (verdict.status, verdict.score) == ("scored", 0.0), odd
 
 
+@pytest.mark.full
 async def test_a_healthcheck_is_waited_for(play, tmp_path):
     check = (
         '[environment.healthcheck]\ncommand = "test -f /app/a && test -f /app/b || '
@@ -335,6 +339,7 @@ echo /app/libevil.so > /etc/ld.so.preload
     assert (await play(folder, None)).score == 1.0
 
 
+@pytest.mark.full
 async def test_tools_that_root_replaced_are_not_the_ones_that_tests_use(play, tmp_path):
     test = reward(
         "diff -q <(echo hello) /app/hello.txt && cmp /app/hello.txt <(echo hello) &&"

@@ -176,6 +176,7 @@ while frame is not None:
 """
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_settings_that_only_the_gold_patch_can_use_leave_no_agent_unscored(play, tmp_path):
@@ -303,6 +304,7 @@ INHERITS = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_tests_that_need_the_gold_patch_to_start_and_inherit_are_graded(play, tmp_path):

@@ -78,6 +78,7 @@ def shelf_of(programs):
     )
 
 
+@pytest.mark.full
 async def test_a_clock(programs, opened):
     kind, surface = await opened(f"{programs}/mcp-server-time --local-timezone UTC")
     assert [tool.name for tool in kind.tools()] == ["get_current_time", "convert_time"]
@@ -99,6 +100,7 @@ async def test_a_repository(programs, opened):
     assert seen.effect is Effect.ERROR, "there is no commit yet"
 
 
+@pytest.mark.full
 async def test_a_database_is_a_new_one_in_every_episode(programs, opened):
     _, surface = await opened(shelf_of(programs))
     count = Action("read_query", {"query": "SELECT count(*) AS n FROM book"})
