@@ -18,12 +18,25 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from agentgym.bench.series import Figure, Figures
+from agentgym.bench.spans import Spans
 from agentgym.errors import ServiceError
 from agentgym.services import Audit, Backend, ServiceSet, Snapshot, find_services
+from agentgym.services.functions import Function
+from agentgym.services.hashing import StateHash
+from agentgym.services.state import Rows, State
 
 Call: TypeAlias = tuple[str, dict[str, Any]]
 
 _LIVE = 1000
+_PARTS = {
+    "sql": "statements of the database",
+    "json": "arguments and results",
+    "audit": "the audit and its file",
+    "hash": "the hash of the state",
+    "service": "the service's own code",
+    "dispatch": "dispatch, checks and budget",
+}
+"""Parts of a call by the last word of their key."""
 
 
 async def measure_tools(quick: bool) -> Figures:
@@ -33,8 +46,12 @@ async def measure_tools(quick: bool) -> Figures:
         quick: Whether to do fewer repetitions, with a tenth of the live states.
     """
     figures = Figures(
-        Figure("inprocess.calls_per_s", "calls a second of one core", "/s", 5000, at_least=True),
+        Figure("inprocess.calls_per_s", "calls a second of one core", "/s", 8000, at_least=True),
         Figure("inprocess.wall_calls_per_s", "  of the clock on the wall", "/s"),
+        *(
+            Figure(f"inprocess.share.{part}", f"  of it {what}", "%")
+            for part, what in _PARTS.items()
+        ),
         Figure("http.call_ms.p50", "a call over HTTP", "ms", 2.0),
         Figure("reset_ms.p50", "reset to the first answer", "ms", 5.0),
         Figure("fork_ms.p50", "fork to the first answer", "ms", 5.0),
@@ -45,6 +62,8 @@ async def measure_tools(quick: bool) -> Figures:
     # This comes first, before freed memory could hide what the states take.
     figures["live1000_mb"].samples = [_memory(services, template, _LIVE // (10 if quick else 1))]
     _in_process(figures, services, template, quick)
+    for part, share in _shares(services, template, 1000 if quick else 5000).items():
+        figures[f"inprocess.share.{part}"].samples = [100 * share]
     _starts(figures, services, template, 30 if quick else 200)
     _over_http(figures["http.call_ms.p50"], services, template, 100 if quick else 1000)
     figures.notes.append(
@@ -107,6 +126,31 @@ def _in_process(figures: Figures, services: ServiceSet, template: Snapshot, quic
             figures["inprocess.calls_per_s"].samples.append(count / worked_s)
             figures["inprocess.wall_calls_per_s"].samples.append(count / passed_s)
             live.close()
+
+
+def _shares(services: ServiceSet, template: Snapshot, count: int) -> dict[str, float]:
+    """Return the share of each part in the time of calls, from a run whose parts are timed."""
+    spans = Spans()
+    spans.watch(Backend, "call", "dispatch", root=True)
+    spans.watch(Rows, "execute all one value column insert", "sql")
+    spans.watch(State, "begin commit rollback row", "sql")
+    spans.watch(Function, "take give", "json")
+    spans.watch(Audit, "append bounded bounded_row", "audit")
+    spans.watch(StateHash, "compare apply __str__", "hash")
+    for function in services.functions.values():
+        # The database's time within a tool is not counted for the tool.
+        spans.watch(services.classes[function.service], function.method, "service")
+    try:
+        with tempfile.TemporaryDirectory(prefix="agentgym-bench-") as folder:
+            live = Backend(services, template, audit=Audit(Path(folder) / "audit.jsonl"))
+            calls = _calls(live)
+            for _ in range(count):
+                _call(live, calls)
+            live.close()
+    finally:
+        spans.stop()
+    whole_s = sum(spans.spent_s.values())
+    return {part: spans.spent_s[part] / whole_s for part in _PARTS}
 
 
 def _starts(figures: Figures, services: ServiceSet, template: Snapshot, times: int) -> None:

@@ -56,6 +56,8 @@ class StateHash:
 
     def __init__(self, tables: Sequence[str], rows: Mapping[RowKey, int]) -> None:
         self._tables = tuple(tables)
+        by_name = sorted((name, number) for number, name in enumerate(self._tables))
+        self._by_name = [(name.encode() + b"\0", number) for name, number in by_name]
         self._base = rows
         self._later: dict[RowKey, int | None] = {}
         self._sums = [0] * len(self._tables)
@@ -108,8 +110,7 @@ class StateHash:
     def __str__(self) -> str:
         """Return the hash of the state, 64 hex digits."""
         if self._value is None:
-            whole = hashlib.sha256()
-            for name, digest in sorted(zip(self._tables, self._sums, strict=True)):
-                whole.update(name.encode() + b"\0" + digest.to_bytes(32, "big"))
-            self._value = whole.hexdigest()
+            sums = self._sums
+            parts = [name + sums[table].to_bytes(32, "big") for name, table in self._by_name]
+            self._value = hashlib.sha256(b"".join(parts)).hexdigest()
         return self._value

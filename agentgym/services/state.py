@@ -60,6 +60,7 @@ class Rows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._known: set[str] = set()
+        self._names: dict[str, list[str]] = {}
 
     def execute(self, sql: str, *values: Value) -> sqlite3.Cursor:
         """Run one statement with values for its ``?``.
@@ -79,14 +80,14 @@ class Rows:
     def all(self, sql: str, *values: Value) -> list[dict[str, Any]]:
         """Return every row as a dict of its columns."""
         cursor = self.execute(sql, *values)
-        names = [column[0] for column in cursor.description]
+        names = self._columns(sql, cursor)
         return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def one(self, sql: str, *values: Value) -> dict[str, Any] | None:
         """Return the first row as a dict; None if the result is empty."""
         cursor = self.execute(sql, *values)
         row = cursor.fetchone()
-        names = [column[0] for column in cursor.description]
+        names = self._columns(sql, cursor)
         cursor.close()
         return None if row is None else dict(zip(names, row, strict=True))
 
@@ -108,6 +109,12 @@ class Rows:
         rowid = self.execute(sql, *values.values()).lastrowid
         assert rowid is not None
         return rowid
+
+    def _columns(self, sql: str, cursor: sqlite3.Cursor) -> list[str]:
+        names = self._names.get(sql)
+        if names is None:
+            names = self._names[sql] = [column[0] for column in cursor.description]
+        return names
 
     def _check(self, sql: str) -> None:
         words = sql.split(None, 1)

@@ -10,6 +10,8 @@ from demo_suite import Cli
 
 from agentgym.bench.series import Figure, Figures
 
+PARTS = ("sql", "json", "audit", "hash", "service", "dispatch")
+
 
 @pytest.mark.slow
 def test_bench_pool_counts_episodes_and_shares_out_their_time(cli: Cli, tmp_path: Path) -> None:
@@ -55,12 +57,14 @@ def test_bench_tools_measures_what_services_cost(cli: Cli, tmp_path: Path) -> No
     assert set(figures) == {
         "inprocess.calls_per_s",
         "inprocess.wall_calls_per_s",
+        *(f"inprocess.share.{part}" for part in PARTS),
         "http.call_ms.p50",
         "reset_ms.p50",
         "fork_ms.p50",
         "live1000_mb",
     }
     assert all(figure > 0 for figure in figures.values())
+    assert sum(figures[f"inprocess.share.{part}"] for part in PARTS) == pytest.approx(100, abs=0.1)
 
 
 @pytest.mark.parametrize(
