@@ -1,5 +1,8 @@
 """Separate threads for grading: for checks, and for a judge that may never answer.
 
+A thread cannot be stopped. What it waits for can be: a coroutine that it runs with
+`run_cancellable` is cancelled once the task that waits for the thread is.
+
 The number of these threads has no bound, because a thread may wait for a room or a judge for
 minutes while others could go on. They are reused, and none of them keeps the process alive.
 """
@@ -12,8 +15,10 @@ import contextvars
 import os
 import queue
 import threading
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
@@ -65,6 +70,68 @@ os.register_at_fork(after_in_child=_threads.__init__)  # type: ignore[misc]
 threaded = _threads.begin
 
 
+class Cancellation:
+    """Tells what a thread waits for that its result is not wanted any more; safe in any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._calls: list[Callable[[], object]] = []
+
+    def cancel(self) -> None:
+        """Make the calls that are registered, and each later one at once."""
+        with self._lock:
+            self._cancelled = True
+            for call in self._calls:
+                call()
+
+    @contextmanager
+    def calling(self, call: Callable[[], object]) -> Iterator[None]:
+        """Register a call for the time of a block; the call must return at once."""
+        with self._lock:
+            if self._cancelled:
+                call()
+            self._calls.append(call)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls.remove(call)
+
+
+_cancellation: ContextVar[Cancellation | None] = ContextVar("_cancellation", default=None)
+
+
 def in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
-    """Run a function on a grading thread and await its result on the loop."""
-    return asyncio.wrap_future(threaded(function))
+    """Run a function on a grading thread and await its result on the loop.
+
+    If the future is cancelled, the function goes on without a caller, and what it runs with
+    `run_cancellable` is cancelled.
+    """
+    cancellation = Cancellation()
+    token = _cancellation.set(cancellation)
+    try:
+        future = asyncio.wrap_future(threaded(function))
+    finally:
+        _cancellation.reset(token)
+    future.add_done_callback(lambda done: cancellation.cancel() if done.cancelled() else None)
+    return future
+
+
+def run_cancellable(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on a thread that `in_thread` or `threaded` started, and return its result.
+
+    Raises:
+        asyncio.CancelledError: The task that waits for the thread was cancelled.
+    """
+    cancellation = _cancellation.get()
+
+    async def run() -> T:
+        if cancellation is None:
+            return await coroutine
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        with cancellation.calling(lambda: loop.call_soon_threadsafe(task.cancel)):
+            return await coroutine
+
+    return asyncio.run(run())

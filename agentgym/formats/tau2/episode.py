@@ -23,6 +23,7 @@ from agentgym.protocols import EpisodeContext, Judge, Sandbox, Services, UserWor
 from agentgym.records import Effect, Step, Verdict
 from agentgym.threads import to_thread
 from agentgym.verify.judge.opening import judge_from_environment
+from agentgym.verify.thread import in_thread
 
 
 class Tau2Episode:
@@ -101,7 +102,7 @@ class Tau2Episode:
         Raises:
             TaskError: A world did not answer.
         """
-        return await to_thread(self._judged, gave_up)
+        return await in_thread(lambda: self._judged(gave_up))
 
     def _judged(self, gave_up: bool) -> Verdict:
         talk = self._talk

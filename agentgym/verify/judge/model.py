@@ -38,6 +38,7 @@ from agentgym.verify.judge.unanswered import (
     withheld,
 )
 from agentgym.verify.judge.votes import count
+from agentgym.verify.thread import run_cancellable
 
 EXAMPLE = "openai:gpt-x?temperature=0"
 CHARS_PER_TOKEN = 4
@@ -122,7 +123,10 @@ class ModelJudge:
     ) -> Judgement:
         """Decide a criterion; see `agentgym.protocols.Judge`."""
         check_question(criterion, votes, top_k)
-        return asyncio.run(self._decide(criterion, exhibits, votes, top_k, timeout_s))
+        try:
+            return run_cancellable(self._decide(criterion, exhibits, votes, top_k, timeout_s))
+        except asyncio.CancelledError as error:
+            raise VerifierError(f"judge {self.name}: the grading was cancelled") from error
 
     async def _decide(
         self,
