@@ -146,6 +146,12 @@ class _Groups:
         self._environment = environment
         self.engine: RolloutEngine | None = None
 
+    def hold(self) -> None:
+        """Do nothing: these groups are cancelled or go on."""
+
+    def go_on(self) -> None:
+        """Do nothing: these groups never wait."""
+
     async def group(self, assignment: Assignment) -> Group:
         assert self.engine is not None
         version = self.engine.version

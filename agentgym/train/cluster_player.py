@@ -21,6 +21,7 @@ from agentgym.cluster.shared import Shared
 from agentgym.cluster.workers import WorkerLostError, Workers
 from agentgym.env.outcome import failed
 from agentgym.env.recording import record_end
+from agentgym.errors import UnsupportedError
 from agentgym.record.store import RunStore
 from agentgym.rollout.handover import merge
 from agentgym.train.config import TrainConfig
@@ -64,6 +65,17 @@ class ClusterPlayer:
     async def group(self, assignment: Assignment) -> Group:
         """Play a group to learn from."""
         return await self._group(assignment, self._slots, measures=False)
+
+    def hold(self) -> None:
+        """Raise; a run on workers is refused before it begins if it asks for that.
+
+        Raises:
+            UnsupportedError: In any case.
+        """
+        raise UnsupportedError("episodes on workers cannot wait between two batches")
+
+    def go_on(self) -> None:
+        """Do nothing: no episode waits."""
 
     async def measure(self, assignment: Assignment) -> Group:
         """Play a group that measures the policy."""

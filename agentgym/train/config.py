@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
 from agentgym.train.curriculum import Difficulty
-from agentgym.train.engine import Surplus
+from agentgym.train.engine import GOES_ON, Surplus
 from agentgym.train.losses import Level, Weighting
 from agentgym.train.policies import HuggingFacePolicy, PolicyConfig, Positive
 from agentgym.train.stages import PreferenceConfig, SupervisedConfig
@@ -74,8 +74,8 @@ class RolloutConfig(Manifest):
 
     @model_validator(mode="after")
     def _surplus_fits(self) -> RolloutConfig:
-        if self.surplus is Surplus.CONTINUE and not self.staleness:
-            raise ValueError('surplus: "continue" needs a staleness of at least 1')
+        if self.surplus in GOES_ON and not self.staleness:
+            raise ValueError(f'surplus: "{self.surplus}" needs a staleness of at least 1')
         if self.largest_group is not None and self.largest_group < self.group_size:
             raise ValueError("largest_group: expected at least group_size")
         return self

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from agentgym.errors import RecordError
 from agentgym.train.curriculum import Curriculum
@@ -25,10 +25,16 @@ class Surplus(StrEnum):
 
     CONTINUE = "continue"
     """They go on, and count for a later batch."""
+    PAUSE = "pause"
+    """Their episodes wait before their next completion, and go on with the next batch."""
     CANCEL = "cancel"
     """Their episodes end unjudged."""
     REISSUE = "reissue"
     """Their episodes end unjudged, and the same instances are begun anew for the next batch."""
+
+
+GOES_ON: Final = (Surplus.CONTINUE, Surplus.PAUSE)
+"""The fates of groups whose tokens may come from several versions of the weights."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,14 @@ class GroupPlayer(Protocol):
 
     async def group(self, assignment: Assignment) -> Group:
         """Play the attempts of a group."""
+        ...
+
+    def hold(self) -> None:
+        """Let the episodes of groups wait before their next completion."""
+        ...
+
+    def go_on(self) -> None:
+        """Let the episodes go on that wait."""
         ...
 
 
@@ -88,7 +102,7 @@ class RolloutEngine:
     ) -> None:
         if batch < 1 or staleness < 0 or refills < 0 or overprovision < 1:
             raise ValueError("batch, staleness, refills or overprovision is out of range")
-        if surplus is Surplus.CONTINUE and not staleness:
+        if surplus in GOES_ON and not staleness:
             raise ValueError("groups that go on into the next batch need a staleness of at least 1")
         self._rollouts, self._curriculum = rollouts, curriculum
         self._batch, self._staleness, self._refills = batch, staleness, refills
@@ -110,6 +124,8 @@ class RolloutEngine:
         Raises:
             RecordError: None of the episodes has a score.
         """
+        if self._surplus is Surplus.PAUSE:
+            self._rollouts.go_on()
         played_at_most = self._batch * (1 + self._refills)
         alike_before = self.counters["alike"]
         while True:
@@ -191,7 +207,9 @@ class RolloutEngine:
         chosen = sorted(self._ready)[: self._batch]
         groups = tuple(self._ready.pop(number) for number in chosen)
         self.counters["accepted"] += len(groups)
-        if self._surplus is not Surplus.CONTINUE:
+        if self._surplus is Surplus.PAUSE:
+            self._rollouts.hold()
+        if self._surplus not in GOES_ON:
             again = await self._cancel()
             if self._surplus is Surplus.REISSUE:
                 self._again = sorted([*self._again, *again], key=_number)

@@ -36,6 +36,14 @@ class Player(Protocol):
         """Play a group to learn from; it is recorded if the run is."""
         ...
 
+    def hold(self) -> None:
+        """Let what is learnt from wait before its next completion; what measures goes on."""
+        ...
+
+    def go_on(self) -> None:
+        """Let the episodes go on that wait."""
+        ...
+
     async def measure(self, assignment: Assignment) -> Group:
         """Play a group that measures the policy: without forks, rewards of steps, or a record."""
         ...
@@ -87,20 +95,30 @@ class LocalPlayer:
         self._sampled = model
         jobs = config.rollouts.jobs
         self._sampler = Sampler(model, rows=jobs, batch_invariant=config.policy.batch_invariant)
-        make = policy_maker(config, loaded, self._sampler)
+        self._going = asyncio.Event()
+        self._going.set()
         self._step_rewards = step_rewards(config)
         self._rollouts = Rollouts(
-            *(environments, make),
+            *(environments, policy_maker(config, loaded, self._sampler, self._going)),
             jobs=jobs,
             tree=config.rollouts.tree,
             store=store,
             step_rewards=self._step_rewards,
         )
-        self._measured = Rollouts(environments, make, jobs=jobs)
+        measures = policy_maker(config, loaded, self._sampler)
+        self._measured = Rollouts(environments, measures, jobs=jobs)
 
     async def group(self, assignment: Assignment) -> Group:
         """Play a group to learn from."""
         return await self._rollouts.group(assignment)
+
+    def hold(self) -> None:
+        """Let what is learnt from wait before its next completion."""
+        self._going.clear()
+
+    def go_on(self) -> None:
+        """Let the episodes go on that wait."""
+        self._going.set()
 
     async def measure(self, assignment: Assignment) -> Group:
         """Play a group that measures the policy."""
@@ -131,9 +149,19 @@ class LocalPlayer:
 
 
 def policy_maker(
-    config: TrainConfig, loaded: LoadedPolicy, sampler: Sampler
+    config: TrainConfig,
+    loaded: LoadedPolicy,
+    sampler: Sampler,
+    going: asyncio.Event | None = None,
 ) -> Callable[[Assignment, str], TokenPolicy]:
-    """Return what makes a policy for an attempt; its draws derive from the seed of the run."""
+    """Return what makes a policy for an attempt; its draws derive from the seed of the run.
+
+    Args:
+        config: The configuration of the run.
+        loaded: The policy that learns.
+        sampler: Samples for all attempts.
+        going: The policies wait until it is set; None: they do not wait.
+    """
 
     def make(assignment: Assignment, attempt: str) -> TokenPolicy:
         told = f"{config.seed} {assignment.number} {attempt}"
@@ -143,6 +171,7 @@ def policy_maker(
             limit=loaded.completion_tokens,
             temperature=config.rollouts.temperature,
             seed=int.from_bytes(hashlib.sha256(told.encode()).digest()[:8]),
+            going=going,
         )
 
     return make

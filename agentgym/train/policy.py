@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,6 +43,7 @@ class TokenPolicy:
         temperature: Of the draws; 0 takes the likeliest token.
         seed: Episodes of one seed and task differ by this seed.
         pictures: The pictures of the sampler's model; None: the policy sees text only.
+        going: Each completion waits until it is set; None: it does not wait.
     """
 
     def __init__(
@@ -53,8 +55,9 @@ class TokenPolicy:
         temperature: float = 1.0,
         seed: int = 0,
         pictures: PictureTable | None = None,
+        going: asyncio.Event | None = None,
     ) -> None:
-        self._pictures, self._seen = pictures, list[Image]()
+        self._pictures, self._seen, self._going = pictures, list[Image](), going
         self._sampler, self._template = sampler, template
         self._limit, self._temperature, self._seed = limit, temperature, seed
         self._dialogue = Dialogue()
@@ -74,6 +77,8 @@ class TokenPolicy:
             AgentError: The recorded steps have no tokens to go on from.
         """
         assert self._briefing is not None  # The engine starts an agent first.
+        if self._going is not None:
+            await self._going.wait()
         new_ids = self._shown(
             self._new_ids(self._briefing, observation, tools, history), observation
         )

@@ -18,7 +18,7 @@ from agentgym.errors import ConfigError, RecordError
 from agentgym.task.model import Task
 from agentgym.train.cluster_player import open_cluster_player
 from agentgym.train.curriculum import Curriculum
-from agentgym.train.engine import RolloutEngine
+from agentgym.train.engine import RolloutEngine, Surplus
 from agentgym.train.learner import Learner
 from agentgym.train.loading import LoadedPolicy, load_policy
 from agentgym.train.players import LocalPlayer, Player, open_environments
@@ -248,8 +248,14 @@ async def open_trainer(
 
     Raises:
         AgentGymError: A task, the sandbox provider or the cluster is unknown or broken.
+        ConfigError: Episodes on workers are to wait between two batches.
     """
     config = run.config
+    if cluster is not None and config.rollouts.surplus is Surplus.PAUSE:
+        raise ConfigError(
+            'rollouts.surplus: "pause" needs episodes in this process; with workers, expected '
+            '"cancel", "reissue" or "continue"'
+        )
     loaded = load_policy(config.policy, seed=config.seed)
     for note in loaded.notes:
         progress.note(note)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentgym.errors import RecordError
 from agentgym.train.curriculum import Curriculum, Difficulty
-from agentgym.train.engine import RolloutEngine, Surplus
+from agentgym.train.engine import GOES_ON, RolloutEngine, Surplus
 from agentgym.train.rollouts import Group, Trajectory
 from agentgym.train.samples import EpisodeTokens
 
@@ -28,6 +28,14 @@ class Played:
         self.random = random.Random(order_seed)
         self.alike, self.missing, self.steps = alike, missing, steps
         self.live = self.most_live = self.cancelled = 0
+        self.going = asyncio.Event()
+        self.going.set()
+
+    def hold(self):
+        self.going.clear()
+
+    def go_on(self):
+        self.going.set()
 
     async def group(self, assignment):
         version = self.engine.version
@@ -35,6 +43,7 @@ class Played:
         self.most_live = max(self.most_live, self.live)
         try:
             for _ in range(self.random.randrange(self.steps)):
+                await self.going.wait()
                 await asyncio.sleep(0)
         except asyncio.CancelledError:
             self.cancelled += 1
@@ -85,7 +94,7 @@ def test_without_staleness_a_batch_does_not_depend_on_what_ends_first(first, sec
     batch=st.integers(1, 6),
 )
 def test_no_group_is_staler_than_the_bound(seed, staleness, overprovision, surplus, batch):
-    if surplus is Surplus.CONTINUE and not staleness:
+    if surplus in GOES_ON and not staleness:
         return
     played = Played(seed, steps=30)
     engine = engine_of(
@@ -152,6 +161,28 @@ def test_surplus_groups_are_begun_anew_if_that_is_asked_for():
     assert cancelled
     assert {each[0] for each in state["pending"]} == cancelled
     assert {group.assignment.number for group in second.played} & cancelled
+
+
+def test_surplus_groups_wait_between_two_batches_if_that_is_asked_for():
+    played = Played(3, alike=0.0, steps=40)
+    engine = engine_of(played, overprovision=2.0, staleness=1, surplus=Surplus.PAUSE)
+
+    async def run():
+        first = await engine.batch()
+        waiting = set(range(8)) - {group.assignment.number for group in first.played}
+        live = played.live
+        for _ in range(100):
+            await asyncio.sleep(0)
+        same = played.live == live > 0
+        engine.advance()
+        second = await engine.batch()
+        await engine.close()
+        return waiting, same, second
+
+    waiting, same, second = asyncio.run(run())
+    assert waiting and same
+    assert {group.assignment.number for group in second.played} & waiting
+    assert not engine.counters["stale"]
 
 
 def test_no_score_at_all_is_an_error_that_says_why():

@@ -15,12 +15,16 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from agentgym.cli.app import app
+from agentgym.cluster.place import ClusterOptions
 from agentgym.errors import ConfigError, RecordError
 from agentgym.record.store import RunStore
 from agentgym.train.config import Correction, load_config
 from agentgym.train.curve import draw_curve
-from agentgym.train.engine import Surplus
+from agentgym.train.engine import GOES_ON, Surplus
+from agentgym.train.loading import load_policy
+from agentgym.train.players import LocalPlayer, open_environments
 from agentgym.train.progress import TrainingProgress
+from agentgym.train.rollouts import Assignment
 from agentgym.train.trainer import open_trainer
 from agentgym.train.training_run import TrainingRun
 
@@ -135,9 +139,13 @@ def test_figures_after_the_checkpoint_are_taken_back(whole, tmp_path):
     assert len((copy / "metrics.jsonl").read_text().splitlines()) == 4
 
 
-def test_rollouts_that_go_on_while_the_policy_learns_stay_within_their_staleness(small, tmp_path):
+@pytest.mark.parametrize("surplus", GOES_ON)
+def test_rollouts_that_go_on_while_the_policy_learns_stay_within_their_staleness(
+    small, tmp_path, surplus
+):
     config = small()
-    rollouts = config.rollouts.model_copy(update={"staleness": 2, "surplus": Surplus.CONTINUE})
+    more = {"staleness": 2, "overprovision": 2.0, "surplus": surplus}
+    rollouts = config.rollouts.model_copy(update=more)
     algorithm = config.algorithm.model_copy(update={"correction": Correction.TRUNCATED, "kl": 0.01})
     changes = {"rollouts": rollouts, "algorithm": algorithm, "iterations": 4}
     history, _ = train(TrainingRun.create(tmp_path / "run", small(**changes)))
@@ -145,6 +153,41 @@ def test_rollouts_that_go_on_while_the_policy_learns_stay_within_their_staleness
     assert found
     assert max(found) <= 2
     assert all(0 < metrics["ess"] <= 1.001 for metrics in history if "ess" in metrics)
+
+
+def test_a_policy_waits_while_its_player_holds_it_and_one_that_measures_does_not(small):
+    async def run():
+        config = small()
+        loaded = load_policy(config.policy, seed=0)
+        async with open_environments(config) as environments:
+            player = LocalPlayer(config, loaded, environments, None)
+            await player.update(0, lambda: None)
+            task = config.tasks[0]
+            player.hold()
+            learning = asyncio.create_task(player.group(Assignment(0, task, 0, 2)))
+            measured = await player.measure(Assignment(1, task, 0, 2))
+            held = not learning.done()
+            player.go_on()
+            learnt = await learning
+            await player.close()
+            return held, measured, learnt
+
+    held, measured, learnt = asyncio.run(run())
+    assert held
+    assert len(measured.trajectories) == len(learnt.trajectories) == 2
+
+
+def test_workers_cannot_let_episodes_wait(small, tmp_path):
+    rollouts = small().rollouts.model_copy(update={"staleness": 1, "surplus": Surplus.PAUSE})
+    run = TrainingRun.create(tmp_path / "run", small(rollouts=rollouts))
+    told = TrainingProgress(Console(file=io.StringIO()), 1)
+
+    async def begin():
+        async with open_trainer(run, told, ClusterOptions("local", 1)):
+            pass
+
+    with pytest.raises(ConfigError, match='"pause" needs episodes in this process'):
+        asyncio.run(begin())
 
 
 def test_recorded_episodes_hold_their_groups_and_tokens_and_replay(small, tmp_path):
