@@ -3,8 +3,8 @@
 Delimiters carry a code that is a digest of the quoted text: to predict it, an agent would have to
 find a text that contains its own SHA-256. Delimiting untrusted text and announcing it to the model
 is "spotlighting" (Hines et al. 2024). Templates of open models also read role markup inside
-messages, so that markup is defused. Some models compose characters (NFKC) before they look for it, so
-that markup in wide characters counts as well.
+messages, so that markup is defused. Some models compose characters (NFKC) before they look for it,
+so that markup in wide characters counts as well.
 """
 
 from __future__ import annotations
@@ -95,9 +95,7 @@ def _is_seen(character: str, before: str) -> bool:
         return character in "\n\t" or " " <= character <= "~"
     if character in _STYLES:
         return unicodedata.category(before) in _SYMBOLS
-    return (
-        character not in _UNSEEN and unicodedata.category(character) not in _UNSEEN_CATEGORIES
-    )
+    return character not in _UNSEEN and unicodedata.category(character) not in _UNSEEN_CATEGORIES
 
 
 def _folded(character: str) -> str:
