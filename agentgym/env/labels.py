@@ -38,7 +38,7 @@ def read_labels(options: Mapping[str, Any]) -> Labels:
         ConfigError: There is another option, or one has a wrong value.
     """
     if unknown := options.keys() - {"group", "metadata"}:
-        names = ", ".join(sorted(map(repr, unknown)))
+        names = ", ".join(f"{name!r:.40}" for name in sorted(unknown, key=str)[:5])
         raise ConfigError(f"reset: expected the options 'group' and 'metadata', got {names}")
     return check_labels(options.get("group"), options.get("metadata"), "options[{!r}]".format)
 

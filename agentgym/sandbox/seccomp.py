@@ -81,6 +81,7 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "userfaultfd": (323, 282),
 }
 _CLONE, _CLONE3, _IOCTL, _SOCKET, _UNSHARE = (56, 220), (435, 435), (16, 29), (41, 198), (272, 97)
+_FALLOCATE = (285, 47)
 _PRLIMIT64, _SETPRIORITY, _IOPRIO_SET = (302, 261), (141, 140), (251, 30)
 # sched_setaffinity, sched_setattr, sched_setparam, sched_setscheduler, migrate_pages
 _STEERING = ((203, 122), (314, 274), (142, 118), (144, 119), (256, 238))
@@ -90,6 +91,10 @@ _STEERING = ((203, 122), (314, 274), (142, 118), (144, 119), (256, 238))
 _NEW, _NEW_TIME = 0x7E020000, 0x00000080
 _NETLINK_ROUTE, _NETLINK_SOCK_DIAG = 0, 4
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+# FALLOC_FL_PUNCH_HOLE and COLLAPSE_RANGE, which only free space.
+_FREES_SPACE = 0x02 | 0x08
+# FS_IOC_RESVSP, RESVSP64 and ZERO_RANGE: fallocate by another name.
+_ALLOCATES = (0x40305828, 0x4030582A, 0x40305839)
 _PRIO_USER, _IOPRIO_WHO_USER = 2, 3
 
 
@@ -126,6 +131,11 @@ def _if_any_bit(argument: int, mask: int) -> list[Instruction]:
     return [_load(argument), (_IF_ANY_OF, 0, 1, mask), _refuse(), _ALLOW]
 
 
+def _unless_any_bit(argument: int, mask: int, error: int) -> list[Instruction]:
+    """Refuse an argument that has none of these bits."""
+    return [_load(argument), (_IF_ANY_OF, 0, 1, mask), _ALLOW, _refuse(error)]
+
+
 def _if_either(first: int, second: int) -> list[Instruction]:
     """Refuse a first argument or a second argument of these values."""
     return [
@@ -157,7 +167,10 @@ def _rules(column: int) -> list[tuple[int, list[Instruction]]]:
         (_CLONE, _if_any_bit(0, _NEW)),
         (_UNSHARE, _if_any_bit(0, _NEW | _NEW_TIME)),
         (_SOCKET, _sockets()),
-        (_IOCTL, _if(1, (_TIOCSTI, _TIOCLINUX))),
+        (_IOCTL, _if(1, (_TIOCSTI, _TIOCLINUX, *_ALLOCATES))),
+        # A disk that is filled by a single call is full before the host sees it. C libraries write
+        # zeros instead, as on file systems without the call.
+        (_FALLOCATE, _unless_any_bit(1, _FREES_SPACE, errno.EOPNOTSUPP)),
         # All guests are one user, who also owns the supervisor. They must not set its limits and
         # its share of the processor.
         (_PRLIMIT64, _unless(0, (0,), errno.EPERM)),

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agentgym.records import bounds
 from agentgym.session.accounts import Account, Quota
 from agentgym.session.held import Held, HeldTooMuch
 
@@ -44,19 +45,23 @@ class Admission:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        taken, held = 0, Held(self._clients)
+        body, held = bytearray(), Held(self._clients)
 
         async def bounded() -> Message:
-            nonlocal taken
             message = await receive()
-            size = len(message.get("body", b""))
-            taken += size
+            body.extend(message.get("body", b""))
+            whole = not message.get("more_body", False)
             try:
-                held.add(size)
+                held.add(len(message.get("body", b"")))
             except HeldTooMuch:
                 return {"type": "http.disconnect"}
-            # A body of unknown length that grows too large is cut off, as if the client hung up.
-            return message if taken <= MAX_BODY else {"type": "http.disconnect"}
+            # A body that grows too large is cut off, as if the client hung up, and so is one that
+            # would take long to parse.
+            if len(body) > MAX_BODY or (whole and bounds.is_too_rich(bytes(body))):
+                return {"type": "http.disconnect"}
+            if whole:
+                body.clear()
+            return message
 
         try:
             await self._app(scope, bounded, send)

@@ -17,6 +17,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final, TypeAlias
 
+from agentgym.records import bounds
 from agentgym.records.json_text import encoder
 from agentgym.session.accounts import Account
 from agentgym.session.answers import Failure, FailureCode, Reply
@@ -190,6 +191,9 @@ class _Connection:
         # A client of OpenEnv never sends a message again, so one that is too fast has to wait.
         while (wait_s := self._account.take()) > 0:
             await asyncio.sleep(wait_s)
+        if bounds.is_too_rich(text):
+            told = f"more than {bounds.MAX_VALUES:,} values; expected fewer"
+            return self._error("VALIDATION_ERROR", told)
         try:
             message = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from agentgym import __version__
 from agentgym.env.environment import Environment
 from agentgym.env.remote import wire
-from agentgym.records import Verdict
+from agentgym.records import Verdict, bounds
 from agentgym.session.accounts import Account
 from agentgym.session.answers import Answer, Failure, FailureCode, Reply, Score
 from agentgym.session.bounds import ServerBounds
@@ -274,6 +274,8 @@ def _state(session: Session, call: int) -> dict[str, Any]:
 
 def _call_of(text: str | bytes) -> int | None:
     """Return the number of a message that is not executed, so that its client finds the answer."""
+    if bounds.is_too_rich(text):
+        return None
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -124,3 +124,15 @@ def test_calls_of_other_tables_are_refused(monkeypatch):
 def test_a_machine_that_is_not_known_has_no_filter(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert seccomp.filter_program() is None
+
+
+FALLOCATE = (285, 47)
+
+
+def test_space_is_freed_but_not_taken_by_a_single_call(judge):
+    for mode in (0, 1, 0x10, 0x11, 0x20):  # reserve, keep the size, zero a range, insert one
+        assert judge(FALLOCATE, 3, mode, 0, 1 << 40) == errno.EOPNOTSUPP
+    for mode in (3, 8):  # punch a hole, collapse a range
+        assert judge(FALLOCATE, 3, mode, 0, 4096) is None
+    for request in (0x40305828, 0x4030582A, 0x40305839):
+        assert judge(IOCTL, 3, request) == errno.EPERM

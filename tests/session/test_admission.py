@@ -62,5 +62,11 @@ async def test_a_request_is_bounded_whether_it_tells_its_length_or_not():
     assert (await post("", content=endless())).text == "-1"
 
 
+async def test_a_request_with_a_million_values_is_cut_off_before_it_is_parsed():
+    assert (await post("", content=b"[" + b"[]," * 1_000_000 + b"[]]")).text == "-1"
+    texts = b'["' + b"[,{" * 300_000 + b'"]'
+    assert (await post("", content=texts)).text == str(len(texts))
+
+
 def test_tokens_differ():
     assert len({new_token() for _ in range(10)}) == 10 and len(new_token()) >= 40

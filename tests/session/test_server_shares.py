@@ -3,12 +3,14 @@
 import asyncio
 import json
 import struct
+from contextlib import contextmanager
 
 import pytest
 from live_server import TASK, TOKEN, live_server
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from agentgym.env.remote import wire
 from agentgym.session.accounts import Account, Accounts, Quota
 
 HELLO = json.dumps({"type": "hello", "version": 1})
@@ -140,3 +142,69 @@ async def test_a_client_of_openenv_that_says_nothing_is_closed(tmp_path):
             assert (await said(socket, type="state"))["type"] == "state"
             await asyncio.sleep(0.4)  # Later messages have the time of a session.
             assert (await said(socket, type="state"))["type"] == "state"
+
+
+MANY = "[" + "[]," * 1_300_000 + "[]]"
+RICH = {
+    "an action": f'{{"type": "step", "call": 9, "episode": "e1", "action": {MANY}}}',
+    "no message": f'{{"type": "nothing", "call": 9, "action": {MANY}}}',
+    "metadata": f'{{"type": "reset", "call": 9, "options": {{"metadata": {{"a": {MANY}}}}}}}',
+}
+
+
+@pytest.mark.parametrize("text", RICH.values(), ids=RICH)
+async def test_a_message_with_a_million_values_is_refused_before_it_is_parsed(tmp_path, text):
+    with live_server(tmp_path / "run", accounts=accounts()) as server, noted_parsing() as parsed:
+        async with dial(server) as socket:
+            await said(socket, type="hello", version=1)
+            await said(socket, type="reset", call=1, task=TASK, seed=1)
+            await socket.send(text)
+            answer = json.loads(await socket.recv())
+            assert answer["code"] == "bad_message"
+            assert (await said(socket, type="state", call=2))["episodes"][0]["steps"] == 0
+        assert max(parsed) < 1_000
+        async with dial(server, path="/openenv/ws") as socket:
+            await socket.send(text)
+            assert json.loads(await socket.recv())["data"]["code"] == "VALIDATION_ERROR"
+
+
+@contextmanager
+def noted_parsing():
+    """Note the sizes of the messages that the server's parser is given."""
+    sizes, adapter = [], wire._REQUESTS
+
+    class Noting:
+        def validate_json(self, text):
+            sizes.append(len(text))
+            return adapter.validate_json(text)
+
+    wire._REQUESTS = Noting()
+    try:
+        yield sizes
+    finally:
+        wire._REQUESTS = adapter
+
+
+async def test_an_action_of_the_largest_size_is_no_message_with_too_many_values(tmp_path):
+    with live_server(tmp_path / "run", accounts=accounts()) as server:
+        async with dial(server) as socket:
+            await said(socket, type="hello", version=1)
+            await said(socket, type="reset", call=1, task=TASK, seed=1)
+            for call, arguments in enumerate(
+                ({"a": [[]] * 99_000}, {"a": '[{,"\\' * 200_000}, {"a": [{"b": 1}] * 49_000}), 2
+            ):
+                action = {"tool": "add", "arguments": arguments}
+                answer = await said(socket, type="step", call=call, episode="e1", action=action)
+                assert answer["type"] == "reply"
+
+
+async def test_a_hundred_thousand_unknown_fields_are_counted_and_not_described(tmp_path):
+    with live_server(tmp_path / "run", accounts=accounts()) as server:
+        async with dial(server) as socket:
+            fields = {f"f{n}": 1 for n in range(100_000)}
+            told = (await said(socket, type="hello", version=1, **fields))["message"]
+            assert told == "100,000 fields are not as expected"
+        async with dial(server) as socket:
+            await said(socket, type="hello", version=1)
+            answer = await said(socket, type="reset", call=1, task=TASK, seed=1, options=fields)
+            assert answer["code"] == "invalid" and len(answer["message"]) < 500

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from agentgym.record.codec import image_from_png, png_from_image
-from agentgym.records import Effect, Image
+from agentgym.records import Effect, Image, bounds
 from agentgym.records.json_text import encoder
 
 VERSION: Final = 1
@@ -25,6 +25,8 @@ MAX_MESSAGE_BYTES: Final = 4 * 2**20
 
 MAX_REPLY_BYTES: Final = 64 * 2**20
 """Largest message of a server that a client accepts."""
+
+_MOST_PROBLEMS: Final = 100
 
 _HEAD: Final = struct.Struct(">I")
 
@@ -268,6 +270,8 @@ def read_request(text: str | bytes) -> Request:
     Raises:
         ValueError: It has another form; the message names the field.
     """
+    if bounds.is_too_rich(text):
+        raise ValueError(f"more than {bounds.MAX_VALUES:,} values; expected fewer")
     try:
         return _REQUESTS.validate_json(text)
     except ValidationError as error:
@@ -336,6 +340,8 @@ def effect_of(told: ObservationMessage) -> Effect:
 
 def _complaint(error: ValidationError) -> str:
     """Return the first problem, without the input, which may be large."""
+    if error.error_count() > _MOST_PROBLEMS:  # To describe each would take seconds.
+        return f"{error.error_count():,} fields are not as expected"
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = ".".join(str(part)[:40] for part in first["loc"])
     return f"{field}: {first['msg'][:300]}" if field else str(first["msg"])[:300]

@@ -3,7 +3,8 @@
 Delimiters carry a code that is a digest of the quoted text: to predict it, an agent would have to
 find a text that contains its own SHA-256. Delimiting untrusted text and announcing it to the model
 is "spotlighting" (Hines et al. 2024). Templates of open models also read role markup inside
-messages, so that markup is defused.
+messages, so that markup is defused. Some models compose characters (NFKC) before they look for it,
+so that markup in wide characters counts as well.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 
 from agentgym.chat.picture import picture_part
 from agentgym.records import Criterion, Exhibit, Json
@@ -25,6 +27,19 @@ _MARKUP = re.compile(
 )
 
 
+_UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
+    chr(code)
+    for first, last in ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+    for code in range(first, last + 1)
+}
+"""Characters without an appearance whose category says otherwise (Default_Ignorable_Code_Point)."""
+
+_SYMBOLS = frozenset(("So", "Sm", "Sk", "Po", "Pd", "Nd", "No"))
+_STYLES = "\ufe0e\ufe0f"
+"""They choose the form of the symbol before them: text or emoji."""
+
+
 def defuse(text: str) -> str:
     r"""Return a text without role markup and without invisible characters.
 
@@ -32,8 +47,12 @@ def defuse(text: str) -> str:
         >>> defuse("<|im_start|>system")
         '<·|im_start|·>system'
     """
-    shown = "".join(c if _is_seen(c) else f"\\u{{{ord(c):x}}}" for c in text.replace("\r\n", "\n"))
-    return _MARKUP.sub(lambda found: found[0] + "·", shown)
+    text = text.replace("\r\n", "\n")
+    pairs = zip(f" {text}", text, strict=False)
+    shown = "".join(c if _is_seen(c, before) else f"\\u{{{ord(c):x}}}" for before, c in pairs)
+    folded = shown if shown.isascii() else "".join(map(_folded, shown))
+    ends = [0, *(found.end() for found in _MARKUP.finditer(folded)), len(shown)]
+    return "·".join(shown[start:end] for start, end in pairwise(ends))
 
 
 def fingerprint(exhibit: Exhibit) -> list[Json]:
@@ -71,5 +90,15 @@ def quote(exhibit: Exhibit, code: str) -> list[dict[str, Json]]:
     ]
 
 
-def _is_seen(character: str) -> bool:
-    return character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
+def _is_seen(character: str, before: str) -> bool:
+    if character.isascii():
+        return character in "\n\t" or " " <= character <= "~"
+    if character in _STYLES:
+        return unicodedata.category(before) in _SYMBOLS
+    return character not in _UNSEEN and unicodedata.category(character) not in _UNSEEN_CATEGORIES
+
+
+def _folded(character: str) -> str:
+    """Return the plain form of a character, if it is a single one."""
+    plain = unicodedata.normalize("NFKC", character)
+    return plain if len(plain) == 1 else character

@@ -4,7 +4,8 @@ It knows criteria of two forms. ``an exhibit says "WORD"`` is met if the word st
 ``the screen is COLOUR`` is met if a picture is mostly of that colour. It trusts exhibits no more
 than it is told to, and it is *obedient*: whatever else stands in a request and reads like an order
 to answer yes is followed. Role markup counts as an order wherever it stands, as it does for
-models whose chat template is filled by plain replacement.
+models whose chat template is filled by plain replacement, and it is found in composed characters
+(NFKC) too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import base64
 import io
 import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,7 +74,8 @@ class Reader:
         top = "yes" if "yes" in answers else answers[-1]
         bottom = "no" if "no" in answers else answers[0]
         whole = json.dumps(request["messages"], ensure_ascii=False)
-        if ORDER.search(outside) or ROLE.search(whole):
+        composed = unicodedata.normalize("NFKC", whole)
+        if ORDER.search(outside) or ROLE.search(whole) or ROLE.search(composed):
             cited = [shown[0].id] if shown else []
             return {"reasons": "I was told to.", "cited": cited, "answer": top}
         wanted = criterion_of(outside)

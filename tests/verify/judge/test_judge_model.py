@@ -294,7 +294,7 @@ def test_the_same_question_is_asked_once(serve: Any, make: Any) -> None:
 
 
 def other_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentgym.verify.judge.model.VERSION", "agentgym.judge/2")
+    monkeypatch.setattr("agentgym.verify.judge.model.VERSION", "agentgym.judge/3")
 
 
 Change = dict[str, Any]

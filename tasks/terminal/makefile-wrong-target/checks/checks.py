@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import posixpath
 from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify.in_place import read_in_place
 from agentgym.verify.probing import probe
 
 HOME = "/srv/handbook"
@@ -34,8 +36,8 @@ def profiles(evidence: Evidence) -> CheckResult:
     """Check that both sites are right when one is built after the other."""
     seen, sites = _used(evidence, "profiles"), _expected(evidence)["sites"]
     for profile, site in sites.items():
-        if seen[profile] != site["index.html"]:
-            return _fail(f"with both built, dist/{profile}/index.html is not that of {profile}")
+        if wrong := sorted(path for path in site if seen[profile].get(path) != site[path]):
+            return _fail(f"with both built, dist/{profile}/{wrong[0]} is not that of {profile}")
     return _passed("both sites are themselves")
 
 
@@ -113,9 +115,16 @@ def left_built(evidence: Evidence) -> CheckResult:
         name = path.removeprefix(f"{top}/")
         if stat.kind != "dir" and name != "SHA256SUMS" and name not in expected:
             return _fail(f"dist/production/{name:.80} is no part of the site")
-    if evidence.after.stat(f"{top}/SHA256SUMS") is None:
-        return _fail("dist/production has no SHA256SUMS")
+    sums = read_in_place(evidence.after, f"{top}/SHA256SUMS", max_bytes=2**20)
+    if _claims(sums.decode("utf-8", "replace")) != expected:
+        return _fail("dist/production/SHA256SUMS does not list the files that are there")
     return _passed(f"all {len(expected)} files are up to date")
+
+
+def _claims(sums: str) -> dict[str, str]:
+    """Return the digests in a file that `sha256sum` wrote, by path."""
+    pairs = (line.strip().partition(" ") for line in sums.splitlines())
+    return {posixpath.normpath(path.lstrip(" *")): claim for claim, _, path in pairs}
 
 
 def _whole_site(evidence: Evidence, scenario: str, command: str) -> CheckResult:

@@ -152,7 +152,7 @@ def default(_):
 
 def profiles(_):
     make("PROFILE=staging")
-    return {profile: digest(f"dist/{profile}/index.html") for profile in ("production", "staging")}
+    return {profile: site(profile)["files"] for profile in ("production", "staging")}
 
 
 def changes(order):

@@ -39,25 +39,30 @@ def modes(evidence: Evidence, area: str) -> CheckResult:
 
 def _acl_complaint(stat: FileStat, want: Mapping[str, Any]) -> str:
     """Say what is wrong with the access control lists of a path whose mode is right."""
-    if "u:" in stat.acl.replace("u::", "") or "u:" in stat.default_acl.replace("u::", ""):
-        return "an access control list gives rights to a user of its own"
+    for acl in (stat.acl, stat.default_acl):
+        if any(not name.endswith(":") for name in _entries(acl)):
+            return "an access control list gives rights to a user or a group of its own"
+    if stat.acl and _mode_of(stat.acl) != want["mode"] & 0o777:
+        return f"an access control list leaves {_mode_of(stat.acl):03o}"
     hands_down = want["kind"] == "dir" and want["area"] in HANDED_DOWN
     expected = want["mode"] & 0o777 if hands_down else None
-    found = _default_mode(stat.default_acl)
+    found = _mode_of(stat.default_acl) if stat.default_acl else None
     if found == expected:
         return ""
     said = ["nothing" if mode is None else f"{mode:03o}" for mode in (found, expected)]
     return f"hands {said[0]} down instead of {said[1]}"
 
 
-def _default_mode(acl: str) -> int | None:
-    """Return the rights that a default access control list hands down, None without one."""
-    if not acl:
-        return None
-    entries = dict(one.rsplit(":", 1) for one in acl.split(","))
+def _entries(acl: str) -> dict[str, str]:
+    """Return the rights in an access control list by entry, such as ``g:``, or ``g:1000``."""
+    return dict(one.rsplit(":", 1) for one in acl.split(",")) if acl else {}
+
+
+def _mode_of(acl: str) -> int:
+    """Return the rights that an access control list gives to owner, group and others."""
     bits = {
         name: sum(bit for sign, bit in zip("rwx", (4, 2, 1), strict=True) if sign in may)
-        for name, may in entries.items()
+        for name, may in _entries(acl).items()
     }
     group = bits["g:"] & bits.get("m:", 7)
     return bits["u:"] << 6 | group << 3 | bits["o:"]
@@ -74,6 +79,8 @@ def replica_modes(evidence: Evidence) -> CheckResult:
         complaints[path] = "" if right else f"{kind} {mode:04o} instead of {want['mode']:04o}"
         if path in seen["handing"] and want["area"] not in HANDED_DOWN:
             complaints[path] = "hands rights down"
+        if path in seen["strangers"]:
+            complaints[path] = "gives rights to a user or a group of its own"
     return _share_of(complaints, problem)
 
 

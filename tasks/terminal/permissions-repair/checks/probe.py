@@ -13,6 +13,8 @@ import struct
 import subprocess
 
 EVERYTHING_ELSE = -1
+# The tags of entries for a user and for a group that is named.
+NAMED = (0x02, 0x08)
 
 
 def repair(script, times):
@@ -62,6 +64,18 @@ def hands_down(path):
         return False
 
 
+def admits_strangers(path):
+    """Whether an access control list of a path names a user or a group beside owner and group."""
+    for name in ("system.posix_acl_access", "system.posix_acl_default"):
+        try:
+            acl = os.getxattr(path, name, follow_symlinks=False)[4:]
+        except OSError:
+            continue
+        if any(tag in NAMED for tag, _, _ in struct.iter_unpack("<HHI", acl)):
+            return True
+    return False
+
+
 def inherited(folder, umask):
     """Create a file and a folder in a folder; return their rights."""
     os.umask(umask)
@@ -82,4 +96,11 @@ def answer(order):
     listed = {path: rights(path) for path in order["list"]}
     made = [[*one, *inherited(*one)] for one in order["create"]]
     handing = [path for path in order["list"] if hands_down(path)]
-    return {"problem": problem, "listed": listed, "made": made, "handing": handing}
+    strangers = [path for path in order["list"] if admits_strangers(path)]
+    return {
+        "problem": problem,
+        "listed": listed,
+        "made": made,
+        "handing": handing,
+        "strangers": strangers,
+    }

@@ -9,6 +9,7 @@ made a link and how often it was used is lost as easily as where it leads.
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,12 +28,17 @@ MOST_VISITS = 500
 
 
 def left_running(evidence: Evidence) -> CheckResult:
-    """Check that linkd itself listens on port 8080 at the end of the episode."""
+    """Check that linkd itself listens on port 8080, with the configuration of the service."""
     for process in evidence.processes:
         if 8080 in process.tcp_ports:
-            right = _is_linkd(process.argv)
-            status = CheckStatus.PASS if right else CheckStatus.FAIL
-            return CheckResult(status, f"port 8080 belongs to: {' '.join(process.argv)[:200]}")
+            told = f"port 8080 belongs to: {' '.join(process.argv)[:200]}"
+            if not _is_linkd(process.argv):
+                return CheckResult(CheckStatus.FAIL, told)
+            started = _probe(evidence, "served")["argv"]
+            if _configuration(process.argv) != _configuration(started):
+                started = " ".join(started)[:200]
+                return CheckResult(CheckStatus.FAIL, f"{told}; the service starts: {started}")
+            return CheckResult(CheckStatus.PASS, told)
     ports = sorted(port for process in evidence.processes for port in process.tcp_ports)
     return CheckResult(CheckStatus.FAIL, f"nothing listens on port 8080; ports in use: {ports}")
 
@@ -44,6 +50,12 @@ def _is_linkd(argv: Sequence[str]) -> bool:
     interpreter, program, option = argv[:3]
     python = PurePosixPath(interpreter).name == "python3"
     return python and program == f"{HOME}/bin/linkd" and option.startswith("--config")
+
+
+def _configuration(argv: Sequence[str]) -> str:
+    """Return the file that linkd was told to read."""
+    name, _, value = " ".join(argv[2:3]).partition("=")
+    return posixpath.normpath(value or " ".join(argv[3:4])) if name == "--config" else ""
 
 
 def starts(evidence: Evidence) -> CheckResult:

@@ -75,19 +75,21 @@ def kept(_):
 
 
 def served(slugs):
-    """Return which rows the database holds that linkd has open."""
+    """Return how linkd was started, and which rows the database holds that it has open."""
     seen = start(slugs)
     for process in glob.glob("/proc/[0-9]*"):
         with contextlib.suppress(OSError), open(f"{process}/cmdline", "rb") as file:
-            if file.read().split(b"\0")[1:2] != [f"{HOME}/bin/linkd".encode()]:
+            argv = [part.decode(errors="replace") for part in file.read().split(b"\0")[:-1]]
+            if argv[1:2] != [f"{HOME}/bin/linkd"]:
                 continue
             for descriptor in glob.glob(f"{process}/fd/*"):
                 if not stat.S_ISREG(os.stat(descriptor).st_mode):
                     continue
                 with open(descriptor, "rb") as database:
                     if database.read(15) == b"SQLite format 3":
-                        return {**seen, "rows": rows(os.readlink(descriptor))}
-    return {**seen, "rows": []}
+                        found = {"rows": rows(os.readlink(descriptor)), "argv": argv}
+                        return {**seen, **found}
+    return {**seen, "rows": [], "argv": []}
 
 
 def rows(path):
