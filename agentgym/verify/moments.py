@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from agentgym.protocols import Evidence, Tables
-from agentgym.records import AuditEntry, RowChange, RowChangeKind, TableSchema
+from agentgym.records import AuditEntry, RowChange, RowChangeKind, RowRef, TableSchema
 from agentgym.verify.matching import normal
 from agentgym.verify.rows import Allowed, Row, changes_by, name_row
 from agentgym.verify.values import brief
@@ -23,6 +23,8 @@ from agentgym.verify.values import brief
 _SHOWN: Final = 3
 _MISSPELT: Final = 3
 _WORDS_CHARS: Final = 4000
+
+_Seen: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Moment:
         was: The row before the call; None if the call added it.
         now: The row after the call; None if the call removed it.
         own: Whether the same actor has added it.
+        came: Whether the call brought what people see in it, and did not only move it there.
+        lost: Whether the call took away what people saw in it and the same actor did not write.
     """
 
     entry: AuditEntry
@@ -44,6 +48,8 @@ class Moment:
     was: Row | None
     now: Row | None
     own: bool
+    came: bool
+    lost: bool
 
     @property
     def row(self) -> Row:
@@ -68,7 +74,10 @@ def moments(evidence: Evidence, by: str) -> Iterator[Moment]:
     """
     known: dict[tuple[str, int], Row | None] = {}
     adders: dict[tuple[str, int], str] = {}
+    writers: dict[tuple[str, int], str] = {}
     for entry in evidence.calls:
+        changed: list[tuple[RowRef, Row | None]] = []
+        shown, written = Counter[_Seen](), Counter[_Seen]()
         for ref in entry.changed:
             if ref.row is None and ref.kind != "removed":
                 continue
@@ -77,13 +86,49 @@ def moments(evidence: Evidence, by: str) -> Iterator[Moment]:
             place = ref.table, ref.rowid
             was = known[place] if place in known else evidence.tables_before.at(*place)
             known[place] = ref.row
-            if ref.row is None and (was is None or _written_anew(evidence, entry, ref.table, was)):
+            changed.append((ref, was))
+            for row, sign in ((ref.row, 1), (was, -1)):
+                if row is not None:
+                    seen = _seen(evidence, ref.table, row)
+                    shown[seen] += sign
+                    written[seen] += 0 if _worked_out(evidence, ref.table, row) else sign
+        for ref, was in changed:
+            place = ref.table, ref.rowid
+            came = ref.row is not None and shown[_seen(evidence, ref.table, ref.row)] > 0
+            lost = (
+                was is not None
+                and not _worked_out(evidence, ref.table, was)
+                and written[_seen(evidence, ref.table, was)] < 0
+                and writers.get(place) != entry.actor
+            )
+            if came:
+                writers[place] = entry.actor
+            if ref.row is None and (
+                was is None or (not lost and _written_anew(evidence, entry, ref.table, was))
+            ):
                 continue
+            before = None if ref.kind == "added" else was
             if ref.kind == "added":
-                adders[place], was = entry.actor, None
+                adders[place] = entry.actor
             if by in (entry.actor, "anyone"):
                 own = adders.get(place) == entry.actor
-                yield Moment(entry, *place, was, ref.row, own)
+                yield Moment(entry, *place, before, ref.row, own, came, lost)
+
+
+def _seen(evidence: Evidence, table: str, row: Row) -> _Seen:
+    """Return what people see in a row."""
+    return table, *(row[column] for column in evidence.tables_before.schema(table).seen)
+
+
+def _worked_out(evidence: Evidence, table: str, row: Row) -> bool:
+    """Return whether a row shows what is worked out from another text in it, as from a formula."""
+    schema = evidence.tables_before.schema(table)
+    return any(row[column] for column in schema.texts if column not in schema.seen)
+
+
+def _moves(schema: TableSchema) -> bool:
+    """Return whether rows of a table are named by their place, as cells, so that contents move."""
+    return len(schema.key) > 1 and set(schema.seen) <= set(schema.texts)
 
 
 def _written_anew(evidence: Evidence, entry: AuditEntry, table: str, row: Row) -> bool:
@@ -132,6 +177,9 @@ class PassingRows:
         plain = [column for column in schema.seen if column not in schema.texts]
         first = _same_row(self._evidence.tables_before, one, schema)
         final = _same_row(self._evidence.tables_after, one, schema)
+        if _moves(schema) and one.lost and not self._may_lose(one, final):
+            shown = _shown(one.was or {}, schema.seen)
+            return f"it was there, and nothing asked to change it, even for a while: {shown}"
         if one.now is None:
             taken = final is not None if first is not None else not one.own
             if plain and taken and not self._covers(one, "removed", one.row):
@@ -156,10 +204,19 @@ class PassingRows:
         rows = [now] if final is None else [now, final]
         for column in texts:
             stays = [row[column] for row in (first, final) if row is not None]
-            if now[column] not in stays and not self._says(one, column, rows, movable=not plain):
+            if now[column] not in stays and not self._says(one, column, rows):
                 said = f"{column} {brief(now[column])}"
                 return f"text that nothing asked for, even for a while: {said}"
         return ""
+
+    def _may_lose(self, one: Moment, final: Row | None) -> bool:
+        """Return whether a rule allows to change or remove what stood in a row."""
+        rows = [row for row in (one.was, one.now, final) if row is not None]
+        columns = dict.fromkeys(self._evidence.tables_before.schema(one.table).seen)
+        return any(
+            self._covers(one, "changed", row, columns) or self._covers(one, "removed", row)
+            for row in rows
+        )
 
     def _covers(
         self,
@@ -193,21 +250,22 @@ class PassingRows:
                 return True
         return False
 
-    def _says(self, one: Moment, column: str, rows: Sequence[Row], *, movable: bool) -> bool:
+    def _says(self, one: Moment, column: str, rows: Sequence[Row]) -> bool:
         """Return whether a text may stand in a row: allowed, or a misspelt form of one that may.
 
         Args:
             one: The row at the moment of the text.
             column: Column of the text.
             rows: The row at that moment, and at the end if it still exists.
-            movable: Whether texts of the table move between rows, as those of cells do.
         """
         text = rows[0][column]
         if not isinstance(text, str) or not text.strip():
             return True
         before, after = self._evidence.tables_before, self._evidence.tables_after
-        if movable and before.rows(one.table, **{column: text}):
-            return True
+        if _moves(before.schema(one.table)):
+            derived = _worked_out(self._evidence, one.table, rows[0])
+            if not one.came or (derived and before.rows(one.table, **{column: text})):
+                return True
         for rule in self._rules:
             there = any(rule.holds(one.table, row, after) for row in rows)
             if there and rule.text.allows(column, text):

@@ -185,7 +185,9 @@ def only_changed(
     A change that was taken back counts if other people see it at once, as a share, an invitation or
     a post (services declare such columns, `seen`): the row needs an entry as each call left it. A
     value that was replaced by another one in an allowed column needs no entry of its own, nor a
-    text with misspelt words that was put right. Any other change that was undone is no difference.
+    text with misspelt words that was put right. Contents of cells may move with their rows, but
+    what others wrote in them needs an entry to be overwritten or removed, even for a while. Any
+    other change that was undone is no difference.
 
     Services also declare marks, such as an unread mail. An entry without `where` allows a mark to
     be cleared only if the actor has opened the row; a mark of the owner, such as a flag, needs an
