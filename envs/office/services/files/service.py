@@ -32,7 +32,7 @@ class Files(Drive):
 
     after = ("contacts", "sheets")
     seen = {
-        "files_item": ("name", "folder_id", "owner"),
+        "files_item": ("name", "folder_id", "owner", "trashed_at"),
         "files_share": ("item_id", "grantee", "role"),
     }
     volatile = {"files_item": ("last_opened_at",)}

@@ -28,7 +28,14 @@ class Tickets(_Rules):
     """The help desk."""
 
     seen = {
-        "tickets_ticket": ("subject", "status", "assignee", "resolution"),
+        "tickets_ticket": (
+            "subject",
+            "product",
+            "status",
+            "priority",
+            "assignee",
+            "resolution",
+        ),
         "tickets_tag": ("ticket_id", "tag"),
         "tickets_link": ("ticket_id", "other_id", "kind"),
     }
