@@ -84,6 +84,10 @@ class TableSchema:
         texts: Columns of free text.
         seen: Columns that other people see as soon as they are written.
         marks: Columns that are 1 while a row asks for attention, and who may clear them.
+        computed: Columns whose value the service computes while the column that it is mapped to
+            holds something, such as a cell's value and its formula.
+        discarded: Values of the rows that their author has thrown away before others saw them; a
+            name of a table in place of a value demands such a row of that table, by its id.
     """
 
     columns: Sequence[str]
@@ -91,6 +95,8 @@ class TableSchema:
     texts: Sequence[str] = ()
     seen: Sequence[str] = ()
     marks: Mapping[str, Mark] = field(default_factory=dict)
+    computed: Mapping[str, str] = field(default_factory=dict)
+    discarded: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,8 @@ class ServiceSet:
             {t: columns for s in self.classes.values() for t, columns in s.volatile.items()},
             {t: columns for s in self.classes.values() for t, columns in s.seen.items()},
             {t: columns for s in self.classes.values() for t, columns in s.marks.items()},
+            {t: columns for s in self.classes.values() for t, columns in s.computed.items()},
+            {t: values for s in self.classes.values() for t, values in s.discarded.items()},
         )
         self._templates: OrderedDict[tuple[int, str], Snapshot] = OrderedDict()
         self._filling = threading.Lock()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentgym.errors import ServiceError, close_matches
-from agentgym.records import Mark
+from agentgym.records import Json, Mark
 
 CHANGED: Final = "agentgym_changed"
 
@@ -40,6 +40,8 @@ class Table:
         texts: Columns of free text: their declared type begins with FREE, such as FREE TEXT.
         seen: Columns that other people see as soon as they are written.
         marks: Columns that are 1 while a row asks for attention, and who may clear them.
+        computed: Columns computed while another column holds something.
+        discarded: Values of the rows that their author has thrown away.
         select_row: SQL for the counting columns of one row, by rowid.
         select_all: SQL for rowid and counting columns of every row.
     """
@@ -51,6 +53,8 @@ class Table:
     texts: tuple[str, ...]
     seen: tuple[str, ...]
     marks: Mapping[str, Mark]
+    computed: Mapping[str, str]
+    discarded: Mapping[str, Json]
     select_row: str
     select_all: str
 
@@ -92,6 +96,8 @@ def lay_out(
     volatile: Mapping[str, Sequence[str]],
     seen: Mapping[str, Sequence[str]],
     marks: Mapping[str, Mapping[str, Mark]],
+    computed: Mapping[str, Mapping[str, str]],
+    discarded: Mapping[str, Mapping[str, Json]],
 ) -> Layout:
     """Create the tables of all services.
 
@@ -100,6 +106,8 @@ def lay_out(
         volatile: Columns by table that no hash includes.
         seen: Columns by table that other people see as soon as they are written.
         marks: Marks by table and column.
+        computed: Columns by table that are computed while another column holds something.
+        discarded: Values by table and column of the rows that their author has thrown away.
 
     Raises:
         ServiceError: A schema is not valid SQL, names a table or view outside its service,
@@ -119,12 +127,16 @@ def lay_out(
                 volatile=volatile.get(name, ()),
                 seen=seen.get(name, ()),
                 marks=marks.get(name, {}),
+                computed=computed.get(name, {}),
+                discarded=discarded.get(name, {}),
             )
             for name in _names(connection, "table")
         )
         views = tuple(_view(connection, name) for name in _names(connection, "view"))
-        for what, named in (("volatile", volatile), ("seen", seen), ("marks", marks)):
-            _check_columns(tables, what, named)
+        named: dict[str, Mapping[str, Iterable[str]]] = {"volatile": volatile, "seen": seen}
+        named |= {"marks": marks, "computed": computed, "discarded": discarded}
+        for what, columns in named.items():
+            _check_columns(tables, what, columns)
         for number, table in enumerate(tables):
             _report_changes(connection, number, table)
         return Layout(tables, views, connection.serialize())
@@ -179,6 +191,8 @@ def _table(
     volatile: Sequence[str],
     seen: Sequence[str],
     marks: Mapping[str, Mark],
+    computed: Mapping[str, str],
+    discarded: Mapping[str, Json],
 ) -> Table:
     rows = connection.execute(f"PRAGMA table_info({quoted(name)})").fetchall()
     columns = tuple(row[1] for row in rows)
@@ -199,7 +213,17 @@ def _table(
     select_row = f"SELECT {wanted} FROM {quoted(name)} WHERE rowid = ?"
     select_all = f"SELECT rowid, {wanted} FROM {quoted(name)}"
     return Table(
-        name, columns, hashed, key, texts, tuple(seen), dict(marks), select_row, select_all
+        name,
+        columns,
+        hashed,
+        key,
+        texts,
+        tuple(seen),
+        dict(marks),
+        dict(computed),
+        dict(discarded),
+        select_row,
+        select_all,
     )
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from agentgym.errors import ServiceError
-from agentgym.records import Mark
+from agentgym.records import Json, Mark
 from agentgym.services.live import LiveServices
 from agentgym.services.state import Rows
 
@@ -29,6 +29,11 @@ class Service:
             only for a while counts in `services.only_changed`, too.
         marks: Columns by table that are 1 while a row asks for attention, and who may clear them:
             ``"opened"``, a caller who has opened the row, or ``"owner"``.
+        computed: Columns by table whose value the service computes while another column holds
+            something: ``{"value": "formula"}``.
+        discarded: Values by table and column of the rows that their author has thrown away before
+            others saw them, such as drafts in the trash; `services.only_changed` ignores them. The
+            name of a table in place of a value stands for the id of such a row there.
         after: Services whose data must exist before this one's is created; this one may call their
             methods.
     """
@@ -37,6 +42,8 @@ class Service:
     volatile: ClassVar[Mapping[str, Sequence[str]]] = {}
     seen: ClassVar[Mapping[str, Sequence[str]]] = {}
     marks: ClassVar[Mapping[str, Mapping[str, Mark]]] = {}
+    computed: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    discarded: ClassVar[Mapping[str, Mapping[str, Json]]] = {}
     after: ClassVar[Sequence[str]] = ()
 
     __slots__ = ("_backend",)

@@ -78,7 +78,15 @@ class SnapshotTables:
             raise VerifierError(str(error)) from None
         if isinstance(known, View):
             return TableSchema(known.columns)
-        return TableSchema(known.columns, known.key, known.texts, known.seen, known.marks)
+        return TableSchema(
+            known.columns,
+            known.key,
+            known.texts,
+            known.seen,
+            known.marks,
+            known.computed,
+            known.discarded,
+        )
 
     def at(self, table: str, rowid: int) -> dict[str, Json] | None:
         """Return the row with a rowid; None if it does not exist.

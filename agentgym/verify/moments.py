@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from agentgym.protocols import Evidence, Tables
-from agentgym.records import AuditEntry, RowChange, RowChangeKind, RowRef, TableSchema
+from agentgym.records import AuditEntry, RowChange, RowChangeKind, TableSchema
 from agentgym.verify.matching import normal
 from agentgym.verify.rows import Allowed, Row, changes_by, name_row
 from agentgym.verify.values import brief
@@ -23,8 +23,6 @@ from agentgym.verify.values import brief
 _SHOWN: Final = 3
 _MISSPELT: Final = 3
 _WORDS_CHARS: Final = 4000
-
-_Seen: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,8 @@ class Moment:
         was: The row before the call; None if the call added it.
         now: The row after the call; None if the call removed it.
         own: Whether the same actor has added it.
-        came: Whether the call brought what people see in it, and did not only move it there.
-        lost: Whether the call took away what people saw in it and the same actor did not write.
+        moved: Whether the call has only moved what stood in rows of the table to other ones, such
+            as the cells below a row that was inserted.
     """
 
     entry: AuditEntry
@@ -48,8 +46,7 @@ class Moment:
     was: Row | None
     now: Row | None
     own: bool
-    came: bool
-    lost: bool
+    moved: bool
 
     @property
     def row(self) -> Row:
@@ -74,10 +71,9 @@ def moments(evidence: Evidence, by: str) -> Iterator[Moment]:
     """
     known: dict[tuple[str, int], Row | None] = {}
     adders: dict[tuple[str, int], str] = {}
-    writers: dict[tuple[str, int], str] = {}
     for entry in evidence.calls:
-        changed: list[tuple[RowRef, Row | None]] = []
-        shown, written = Counter[_Seen](), Counter[_Seen]()
+        found: list[tuple[tuple[str, int], Row | None, Row | None]] = []
+        kept: dict[str, list[tuple[Row | None, Row | None]]] = {}
         for ref in entry.changed:
             if ref.row is None and ref.kind != "removed":
                 continue
@@ -86,49 +82,59 @@ def moments(evidence: Evidence, by: str) -> Iterator[Moment]:
             place = ref.table, ref.rowid
             was = known[place] if place in known else evidence.tables_before.at(*place)
             known[place] = ref.row
-            changed.append((ref, was))
-            for row, sign in ((ref.row, 1), (was, -1)):
-                if row is not None:
-                    seen = _seen(evidence, ref.table, row)
-                    shown[seen] += sign
-                    written[seen] += 0 if _worked_out(evidence, ref.table, row) else sign
-        for ref, was in changed:
-            place = ref.table, ref.rowid
-            came = ref.row is not None and shown[_seen(evidence, ref.table, ref.row)] > 0
-            lost = (
-                was is not None
-                and not _worked_out(evidence, ref.table, was)
-                and written[_seen(evidence, ref.table, was)] < 0
-                and writers.get(place) != entry.actor
-            )
-            if came:
-                writers[place] = entry.actor
-            if ref.row is None and (
-                was is None or (not lost and _written_anew(evidence, entry, ref.table, was))
-            ):
+            kept.setdefault(ref.table, []).append((was, ref.row))
+            if ref.row is None and (was is None or _written_anew(evidence, entry, ref.table, was)):
                 continue
-            before = None if ref.kind == "added" else was
             if ref.kind == "added":
-                adders[place] = entry.actor
-            if by in (entry.actor, "anyone"):
-                own = adders.get(place) == entry.actor
-                yield Moment(entry, *place, before, ref.row, own, came, lost)
+                adders[place], was = entry.actor, None
+            found.append((place, was, ref.row))
+        if by not in (entry.actor, "anyone"):
+            continue
+        moving = {
+            table: _only_moves(evidence.tables_before.schema(table), rows)
+            for table, rows in kept.items()
+        }
+        for place, was, now in found:
+            own = adders.get(place) == entry.actor
+            yield Moment(entry, *place, was, now, own, moving[place[0]])
 
 
-def _seen(evidence: Evidence, table: str, row: Row) -> _Seen:
-    """Return what people see in a row."""
-    return table, *(row[column] for column in evidence.tables_before.schema(table).seen)
+def _only_moves(schema: TableSchema, rows: Sequence[tuple[Row | None, Row | None]]) -> bool:
+    """Return whether a call leaves the same texts in the same order, in other rows.
+
+    Rows that are told apart by more than a number have no order.
+
+    Args:
+        schema: The table; only its free text is seen.
+        rows: Each row before and after the call.
+    """
+    if len(schema.key) < 2 or not set(schema.seen) <= set(schema.texts):
+        return False
+    rows = [(was, now) for was, now in rows if not _is_computed(schema, was, now)]
+    return any(
+        _in_order(schema, line, [was for was, _ in rows])
+        == _in_order(schema, line, [now for _, now in rows])
+        for line in schema.key
+        if all(isinstance(row[line], int) for one in rows for row in one if row)
+    )
 
 
-def _worked_out(evidence: Evidence, table: str, row: Row) -> bool:
-    """Return whether a row shows what is worked out from another text in it, as from a formula."""
-    schema = evidence.tables_before.schema(table)
-    return any(row[column] for column in schema.texts if column not in schema.seen)
+def _in_order(schema: TableSchema, line: str, rows: Sequence[Row | None]) -> Mapping[str, Any]:
+    """Return what is seen in rows, by the columns of the key but one, in the order of that one."""
+    found: dict[str, list[Any]] = {}
+    for row in sorted(filter(None, rows), key=lambda row: row[line]):
+        place = repr([row[column] for column in schema.key if column != line])
+        found.setdefault(place, []).append([row[column] for column in schema.seen])
+    return found
 
 
-def _moves(schema: TableSchema) -> bool:
-    """Return whether rows of a table are named by their place, as cells, so that contents move."""
-    return len(schema.key) > 1 and set(schema.seen) <= set(schema.texts)
+def _is_computed(schema: TableSchema, was: Row | None, now: Row | None) -> bool:
+    """Return whether a row differs only by what the service computes."""
+    return (
+        was is not None
+        and now is not None
+        and any(was[source] == now[source] not in (None, "") for source in schema.computed.values())
+    )
 
 
 def _written_anew(evidence: Evidence, entry: AuditEntry, table: str, row: Row) -> bool:
@@ -177,9 +183,8 @@ class PassingRows:
         plain = [column for column in schema.seen if column not in schema.texts]
         first = _same_row(self._evidence.tables_before, one, schema)
         final = _same_row(self._evidence.tables_after, one, schema)
-        if _moves(schema) and one.lost and not self._may_lose(one, final):
-            shown = _shown(one.was or {}, schema.seen)
-            return f"it was there, and nothing asked to change it, even for a while: {shown}"
+        if not plain and (fault := self._overwritten(one, first, final, texts)):
+            return fault
         if one.now is None:
             taken = final is not None if first is not None else not one.own
             if plain and taken and not self._covers(one, "removed", one.row):
@@ -200,23 +205,38 @@ class PassingRows:
             if columns and not any(
                 self._covers(one, "changed", row, columns, counted=counted) for row in (there, now)
             ):
-                return f"nothing asked for {brief(columns)}, even for a while"
+                return f"nothing asked for {_shown(columns, list(columns))}, even for a while"
         rows = [now] if final is None else [now, final]
         for column in texts:
             stays = [row[column] for row in (first, final) if row is not None]
-            if now[column] not in stays and not self._says(one, column, rows):
+            if column in schema.computed and _is_computed(schema, first, now):
+                continue
+            if now[column] not in stays and not self._says(one, column, rows, movable=not plain):
                 said = f"{column} {brief(now[column])}"
                 return f"text that nothing asked for, even for a while: {said}"
         return ""
 
-    def _may_lose(self, one: Moment, final: Row | None) -> bool:
-        """Return whether a rule allows to change or remove what stood in a row."""
-        rows = [row for row in (one.was, one.now, final) if row is not None]
-        columns = dict.fromkeys(self._evidence.tables_before.schema(one.table).seen)
-        return any(
-            self._covers(one, "changed", row, columns) or self._covers(one, "removed", row)
-            for row in rows
-        )
+    def _overwritten(
+        self, one: Moment, first: Row | None, final: Row | None, texts: Sequence[str]
+    ) -> str:
+        """Return what is wrong with a row of free text alone that had another text for a while.
+
+        What a call only moves is there all the time, and a computed value follows from others.
+        """
+        schema = self._evidence.tables_before.schema(one.table)
+        if first is None or final is None or one.moved or _is_computed(schema, first, one.now):
+            return ""
+        now: Row = one.now or {}
+        columns = {
+            column: now.get(column)
+            for column in texts
+            if now.get(column) != first[column] and final[column] == first[column]
+        }
+        if not columns or any(
+            self._covers(one, "changed", row, columns) for row in (final, one.row)
+        ):
+            return ""
+        return f"nothing asked for {_shown(columns, list(columns))}, even for a while"
 
     def _covers(
         self,
@@ -250,26 +270,23 @@ class PassingRows:
                 return True
         return False
 
-    def _says(self, one: Moment, column: str, rows: Sequence[Row]) -> bool:
+    def _says(self, one: Moment, column: str, rows: Sequence[Row], *, movable: bool) -> bool:
         """Return whether a text may stand in a row: allowed, or a misspelt form of one that may.
 
         Args:
             one: The row at the moment of the text.
             column: Column of the text.
             rows: The row at that moment, and at the end if it still exists.
+            movable: Whether texts of the table stand in one row or another, as those of cells do.
         """
         text = rows[0][column]
         if not isinstance(text, str) or not text.strip():
             return True
         before, after = self._evidence.tables_before, self._evidence.tables_after
-        if _moves(before.schema(one.table)):
-            derived = _worked_out(self._evidence, one.table, rows[0])
-            if not one.came or (derived and before.rows(one.table, **{column: text})):
-                return True
-        for rule in self._rules:
-            there = any(rule.holds(one.table, row, after) for row in rows)
-            if there and rule.text.allows(column, text):
-                return True
+        there = [rule for rule in self._rules if any(rule.holds(one.table, r, after) for r in rows)]
+        known = movable and (there or one.moved) and before.rows(one.table, **{column: text})
+        if known or any(rule.text.allows(column, text) for rule in there):
+            return True
         return any(is_misspelt(text, row[column]) for row in rows[1:])
 
 
@@ -298,7 +315,8 @@ def is_misspelt(text: object, of: object) -> bool:
 
 def _alike(now: Row, other: Row, plain: Sequence[str], texts: Sequence[str]) -> bool:
     return all(now[column] == other[column] for column in plain) and all(
-        now[column] == other[column] or is_misspelt(now[column], other[column]) for column in texts
+        now[column] == other[column] or (plain and is_misspelt(now[column], other[column]))
+        for column in texts
     )
 
 

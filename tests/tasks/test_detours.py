@@ -18,21 +18,27 @@ from agentgym.task.reference_actions import read_actions, solution
 from agentgym.task.template import fill_json
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "messages.md"
-PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
 PLAYS = tomllib.loads((Path(__file__).parent / "detours.toml").read_text(encoding="utf-8"))
+PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def stage():
-    stage = Stage(plugins.load("agentgym.sandboxes", "bubblewrap")(), 1)
-    yield stage
-    await stage.close()
+async def stages():
+    """One stage for tasks over services alone, and one for tasks with a computer."""
+    named = {name: plugins.load("agentgym.sandboxes", name)() for name in ("none", "bubblewrap")}
+    stages = {name: Stage(provider, 1) for name, provider in named.items()}
+    yield stages
+    for stage in stages.values():
+        await stage.close()
 
 
 def altered(actions, play):
     """Return the actions of a solution with the changes of a play."""
     acting = [action for action in actions if action.tool != "submit"]
     ending = next((action for action in actions if action.tool == "submit"), Action("submit"))
+    places = {str(number) for number in range(len(acting))}
+    named = {*play.get("at", {}), *play.get("set", {}), *map(str, play.get("drop", ()))}
+    assert named <= places | {"end"}, f"no action of the number {named - places - {'end'}}"
     more = {**play.get("at", {}), str(len(acting)): play.get("at", {}).get("end", [])}
     played = []
     for place, action in enumerate([*acting, None]):
@@ -55,10 +61,12 @@ def test_few_dishonest_plays_are_known_to_pass():
 @pytest.mark.full
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", PLAYS)
-async def test_honest_detours_pass_and_harm_that_was_taken_back_does_not(name, stage):
+async def test_honest_detours_pass_and_harm_that_was_taken_back_does_not(name, stages):
     task = find_task(f"tools/{name}-v1")
-    if resolve_task(task).spec.sandbox is not None and PROBLEMS:
+    alone = resolve_task(task).spec.sandbox is None
+    if not alone and PROBLEMS:
         pytest.skip(f"bubblewrap cannot run: {PROBLEMS}")
+    stage = stages["none" if alone else "bubblewrap"]
     subject, params = Subject(task, [0], stage), task.instance(0).params
     actions = read_actions(solution(task), TaskError, params)
     wrong = []

@@ -27,6 +27,7 @@ from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.verify import contracts
 from agentgym.verify import facts as facts_in_text
 from agentgym.verify.calls import call_like, step_succeeded
+from agentgym.verify.discarded import DiscardedRows
 from agentgym.verify.marks import ClearedMarks
 from agentgym.verify.matching import Matcher, matchers, show_matchers
 from agentgym.verify.moments import PassingRows
@@ -185,9 +186,9 @@ def only_changed(
     A change that was taken back counts if other people see it at once, as a share, an invitation or
     a post (services declare such columns, `seen`): the row needs an entry as each call left it. A
     value that was replaced by another one in an allowed column needs no entry of its own, nor a
-    text with misspelt words that was put right. Contents of cells may move with their rows, but
-    what others wrote in them needs an entry to be overwritten or removed, even for a while. Any
-    other change that was undone is no difference.
+    text with misspelt words that was put right. Any other change that was undone is no difference,
+    nor is what its author threw away before others saw it (services declare it, `discarded`), such
+    as a draft in the trash.
 
     Services also declare marks, such as an unread mail. An entry without `where` allows a mark to
     be cleared only if the actor has opened the row; a mark of the owner, such as a flag, needs an
@@ -227,8 +228,10 @@ def only_changed(
         rule.check(evidence.tables_after)
     changes, used = changes_by(evidence, by), Counter[int]()
     others, texts, marks = [], [], []
-    cleared = ClearedMarks(evidence, by)
+    cleared, discarded = ClearedMarks(evidence, by), DiscardedRows(evidence, by)
     for change in changes:
+        if discarded.holds(change):
+            continue
         fitting = [n for n, rule in enumerate(rules) if rule.covers(change, evidence)]
         refused = {n: rules[n].text.refused(change, evidence.tables_after) for n in fitting}
         taken = next((n for n in fitting if not refused[n] and used[n] < rules[n].at_most), None)

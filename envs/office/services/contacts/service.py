@@ -28,7 +28,16 @@ class Contacts(Service):
 
     after = ("tickets",)
     seen = {
-        "contacts_person": ("name", "email", "phone", "company", "role", "note", "status"),
+        "contacts_person": (
+            "name",
+            "email",
+            "phone",
+            "company",
+            "role",
+            "timezone",
+            "note",
+            "status",
+        ),
         "contacts_alias": ("email", "person_id"),
         "contacts_group": ("name", "note"),
         "contacts_member": ("group_id", "person_id"),

@@ -28,7 +28,14 @@ class Knowledge(_Rules):
 
     after = ("contacts", "tickets")
     seen = {
-        "knowledge_article": ("title", "category", "owner", "status", "published_version"),
+        "knowledge_article": (
+            "title",
+            "category",
+            "owner",
+            "status",
+            "published_version",
+            "review_on",
+        ),
         "knowledge_tag": ("article_id", "tag"),
     }
     volatile = {"knowledge_article": ("last_viewed_at",)}

@@ -25,6 +25,10 @@ class Mail(_Rules):
 
     after = ("contacts", "calendar", "tickets", "files", "sheets", "knowledge")
     marks = {"mail_message": {"unread": "opened", "flagged": "owner"}}
+    discarded = {
+        "mail_message": {"folder_id": TRASH, "sent_at": None},
+        "mail_recipient": {"message_id": "mail_message"},
+    }
 
     def fill(self, rng: random.Random) -> None:
         """Make folders and some months of mail."""

@@ -43,6 +43,7 @@ class Sheets(WorkbookRules):
         "sheets_sheet": ("name",),
         "sheets_cell": ("value",),
     }
+    computed = {"sheets_cell": {"value": "formula"}}
 
     def fill(self, rng: random.Random) -> None:
         """Make the workbooks."""
