@@ -20,7 +20,7 @@ def kept(evidence: Evidence, product: int) -> CheckResult:
                 continue
             left = ref.row["stock"], str(ref.row["description"])[:6000]
             if ref.row["id"] == product and left not in (saved, (before["stock"], text)):
-                told = f"call {call.sequence} left stock and description as {left[0]}, {left[1][:80]!r}"
+                told = f"call {call.sequence} left stock and description as {left}"[:200]
                 return CheckResult(CheckStatus.FAIL, told)
     seen = row["stock"], str(row["description"])[:6000]
     if seen in (saved, (before["stock"], text)) and not (row["version"] > 2 and seen != saved):
