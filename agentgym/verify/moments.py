@@ -259,7 +259,7 @@ class PassingRows:
         before = row if kind == "removed" else columns
         change = RowChange(one.table, (one.rowid,), kind, before, columns or row, row, (one.rowid,))
         for number, rule in enumerate(self._rules):
-            if not rule.covers(change, self._evidence):
+            if rule.lasting or not rule.covers(change, self._evidence):
                 continue
             name = number, f"{one.table} {counted}"
             if not counted or name in self._taken:
@@ -293,7 +293,8 @@ class PassingRows:
 def is_misspelt(text: object, of: object) -> bool:
     """Return whether a text has the words of another one, up to three of them misspelt.
 
-    An address has no misspelt form: a similar one is somebody else's.
+    A misspelt word stands for one that is missing, so that "hate" is no misspelt "have" where
+    "have" is there too. An address has no misspelt form: a similar one is somebody else's.
 
     Example:
         >>> is_misspelt("Vist of Granite", "Visit of Granite")
@@ -304,12 +305,14 @@ def is_misspelt(text: object, of: object) -> bool:
     if not isinstance(text, str) or not isinstance(of, str):
         return False
     known = normal(of[:_WORDS_CHARS]).split()
-    unknown = [word for word in normal(text[: _WORDS_CHARS + 1]).split() if word not in known]
+    words = normal(text[: _WORDS_CHARS + 1]).split()
+    unknown = [word for word in words if word not in known]
+    missing = list((Counter(known) - Counter(words)).elements())
     return (
         len(text) <= _WORDS_CHARS
         and len(unknown) <= _MISSPELT
         and not any("@" in word for word in unknown)
-        and all(get_close_matches(word[:100], known, 1, 0.75) for word in unknown)
+        and all(get_close_matches(word[:100], missing, 1, 0.75) for word in unknown)
     )
 
 

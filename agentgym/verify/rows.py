@@ -195,6 +195,7 @@ class Allowed:
         columns: Columns that may change; None for any.
         at_most: Maximum number of rows.
         text: Free texts that a changed row may hold.
+        lasting: Whether it allows only what is left at the end, and nothing that was taken back.
     """
 
     rows: Selector
@@ -202,6 +203,7 @@ class Allowed:
     columns: Sequence[str] | None
     at_most: int
     text: FreeText
+    lasting: bool = False
 
     def covers(self, change: RowChange, evidence: Evidence) -> bool:
         """Return whether the rule allows a change, apart from its free texts."""
@@ -242,6 +244,7 @@ def allowed(table: object) -> Allowed:
         VerifierError: It does not have the expected form.
     """
     known = ("table", "where", "having", "kind", "columns", "at_most", "texts", "any_text")
+    known += ("lasting",)
     if not isinstance(table, Mapping) or not set(table) <= set(known):
         raise VerifierError(f"allowed: expected tables of {', '.join(known)}; got {table!r}")
     kind, columns = table.get("kind", list(_KINDS)), table.get("columns")
@@ -256,7 +259,10 @@ def allowed(table: object) -> Allowed:
     assert most is not None
     joined = [own for one in rows.having if one.bounds.at_least for own in one.on.values()]
     text = free_text(table.get("texts", {}), table.get("any_text", ()), rows.where, joined)
-    return Allowed(rows, kinds, columns, most, text)
+    lasting = table.get("lasting", False)
+    if not isinstance(lasting, bool):
+        raise VerifierError(f"allowed.lasting: expected true or false, got {brief(lasting)}")
+    return Allowed(rows, kinds, columns, most, text, lasting)
 
 
 def show_changes(changes: Sequence[RowChange]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.errors import ServiceError
+from agentgym.errors import ServiceError, VerifierError
 from agentgym.records import CheckStatus, RowRef
 from agentgym.services import Service, ServiceSet, reads, writes
 from agentgym.services.audit import BOUND
@@ -340,6 +340,19 @@ def test_each_row_for_a_while_takes_room():
     assert judged(*one, *more, allowed=anybody).status is CheckStatus.FAIL
 
 
+def test_a_lasting_entry_has_no_room_for_what_was_taken_back():
+    entry = {"table": "board_paper", "kind": "changed", "columns": ["state"], "at_most": 9}
+    labels = {"table": "board_label", "at_most": 9, "where": {"label": "new"}}
+    lasting = [{**one, "lasting": True} for one in (entry, labels)]
+    for_a_while = ("edit 2 state open", "edit 2 state draft")
+    assert judged(*for_a_while, allowed=[entry]).status is CheckStatus.PASS
+    assert judged(*for_a_while, allowed=lasting).status is CheckStatus.FAIL
+    put_right = ("edit 2 state shut", "edit 2 state open")
+    assert judged(*put_right, allowed=lasting).status is CheckStatus.PASS
+    with pytest.raises(VerifierError, match="lasting: expected true or false, got 'yes'"):
+        judged(allowed=[{**entry, "lasting": "yes"}])
+
+
 def test_an_entry_that_selects_the_row_allows_its_marks():
     entry = {"table": "board_paper", "where": {"id": 2}, "columns": ["unread", "flagged"]}
     both = ["edit 2 unread 0", "edit 2 flagged 0"]
@@ -383,6 +396,7 @@ def test_what_a_service_declares_exists():
         ("", "Visit of Granite", True),
         ("Visit of Granite, who will sign", "Visit of Granite", False),
         ("Secret", "Visit of Granite", False),
+        ("We have it and hate it", "We have it and like it", False),
         ("ada@x.example", "ADA@x.example", True),
         ("eda@x.example", "ada@x.example", False),
         ("visit " * 5000, "visit", False),

@@ -188,7 +188,8 @@ def only_changed(
     value that was replaced by another one in an allowed column needs no entry of its own, nor a
     text with misspelt words that was put right. Any other change that was undone is no difference,
     nor is what its author threw away before others saw it (services declare it, `discarded`), such
-    as a draft in the trash.
+    as a draft in the trash. An entry that leaves open which rows are meant is best `lasting`: it
+    allows nothing that was taken back, so that its spare room is none for harm.
 
     Services also declare marks, such as an unread mail. An entry without `where` allows a mark to
     be cleared only if the actor has opened the row; a mark of the owner, such as a flag, needs an
@@ -216,8 +217,9 @@ def only_changed(
         allowed: Tables of `table` (a name or glob) and optionally `where` (the values that the row
             has now, or had before its removal), `having`, `kind` ("added", "changed", "removed" or
             a list of them), `columns` (of changed rows, those that may differ), `at_most` (rows,
-            default 1), `texts` (free text by column: a text, a list of texts, or `whole`) and
-            `any_text` (columns whose text another checkpoint reads, or another actor wrote).
+            default 1), `texts` (free text by column: a text, a list of texts, or `whole`),
+            `any_text` (columns whose text another checkpoint reads, or another actor wrote) and
+            `lasting` (true: only what is left at the end, nothing that was taken back).
         by: Actor whose changes are compared.
     """
     if isinstance(allowed, (str, Mapping)):

@@ -44,7 +44,10 @@ class Shop(Media):
     """A shop with two faces: customers and staff."""
 
     seen = {
-        "shop_product": ("title", "description", "brand", "colour", "price_cents", "status"),
+        "shop_product": (
+            *("title", "description", "brand", "colour", "price_cents", "stock", "status"),
+        ),
+        "shop_picture": ("product_id", "file", "alt"),
         "shop_order": ("status",),
         "shop_return": ("order_id", "product_id", "status", "reason", "note"),
         "shop_review": ("product_id", "status", "stars", "text"),

@@ -17,12 +17,15 @@ def moved(evidence: Evidence, status: str, day: str, limit: int) -> CheckResult:
 
 
 def none_wrong(evidence: Evidence, day: str, limit: int) -> CheckResult:
-    """No order went further than it should."""
+    """No order went further than it should, and those that were not paid stay as they were."""
     steps = ["paid", "packed", "shipped", "delivered"]
     right = _right(evidence, day, limit)
+    before = {row["id"]: row["status"] for row in evidence.tables_before.rows("shop_order")}
     wrong = []
     for row in evidence.tables_after.rows("shop_order"):
-        if row["id"] in right:
+        if row["id"] not in right and row["status"] != before.get(row["id"]):
+            wrong.append(row["id"])
+        elif row["id"] in right:
             status = str(row["status"])
             allowed = steps[: steps.index(right[row["id"]]) + 1]
             if status not in allowed:
