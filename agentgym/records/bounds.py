@@ -110,7 +110,7 @@ def flaw_of(value: object) -> str:
 def is_too_rich(text: str | bytes) -> bool:
     """Return whether a JSON text holds far more values than `flaw_of` lets pass.
 
-    To parse four megabytes of empty lists takes a second, in which a server answers nobody. The
+    To parse four megabytes of empty lists takes a second, in which a server gives no answers. The
     marks between the values are counted here first, those inside of texts left out.
 
     Example:

@@ -189,7 +189,7 @@ def only_changed(
     text with misspelt words that was put right. Any other change that was undone is no difference,
     nor is what its author threw away before others saw it (services declare it, `discarded`), such
     as a draft in the trash. An entry that leaves open which rows are meant is best `lasting`: it
-    allows nothing that was taken back, so that its spare room is none for harm.
+    allows nothing that was taken back, so that harm cannot use its spare room.
 
     Services also declare marks, such as an unread mail. An entry without `where` allows a mark to
     be cleared only if the actor has opened the row; a mark of the owner, such as a flag, needs an
