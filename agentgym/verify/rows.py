@@ -19,6 +19,9 @@ Row: TypeAlias = Mapping[str, Any]
 ACTORS: Final = ("agent", "user", "world", "anyone")
 _KINDS: Final = ("added", "changed", "removed")
 _SHOWN: Final = 3
+_FIELDS: Final = (
+    *("table", "where", "having", "kind", "columns", "at_most", "texts", "any_text", "lasting"),
+)
 
 
 def changes_by(evidence: Evidence, by: str) -> list[RowChange]:
@@ -243,10 +246,8 @@ def allowed(table: object) -> Allowed:
     Raises:
         VerifierError: It does not have the expected form.
     """
-    known = ("table", "where", "having", "kind", "columns", "at_most", "texts", "any_text")
-    known += ("lasting",)
-    if not isinstance(table, Mapping) or not set(table) <= set(known):
-        raise VerifierError(f"allowed: expected tables of {', '.join(known)}; got {table!r}")
+    if not isinstance(table, Mapping) or not set(table) <= set(_FIELDS):
+        raise VerifierError(f"allowed: expected tables of {', '.join(_FIELDS)}; got {table!r}")
     kind, columns = table.get("kind", list(_KINDS)), table.get("columns")
     kinds = [kind] if isinstance(kind, str) else list(kind)
     for one in kinds:
