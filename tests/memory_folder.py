@@ -4,6 +4,7 @@ Sandboxes create and delete many small files. On some disks (ext4 without a jour
 that takes three times as long as in memory.
 """
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -36,13 +37,16 @@ def use_memory():
 def has_room(mounts="/proc/self/mounts"):
     """Return whether the folder of shared memory exists and is large enough."""
     try:
-        kinds = dict(line.split()[1:3] for line in Path(mounts).read_text().splitlines())
+        lines = [line.split() for line in Path(mounts).read_text().splitlines()]
+        mounted = {place: (kind, options.split(",")) for _, place, kind, options, *_ in lines}
+        kind, options = mounted.get(str(SHARED_MEMORY), ("", []))
         disk = os.statvfs(SHARED_MEMORY)
         available = int(Path("/proc/meminfo").read_text().partition("MemAvailable:")[2].split()[0])
     except (OSError, ValueError, IndexError):
         return False
     return (
-        kinds.get(str(SHARED_MEMORY)) == "tmpfs"
+        kind == "tmpfs"
+        and "noexec" not in options  # as Docker mounts it
         and disk.f_bavail * disk.f_frsize >= FREE
         and available << 10 >= AVAILABLE
         and limit_of_cgroup() >= AVAILABLE
@@ -50,10 +54,15 @@ def has_room(mounts="/proc/self/mounts"):
 
 
 def limit_of_cgroup():
-    """Return how many bytes the processes of this container may use."""
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):
-        try:
-            return int(Path("/sys/fs/cgroup", name).read_text())
-        except (OSError, ValueError):
-            continue  # another version of control groups, or "max"
-    return 1 << 62
+    """Return how many bytes this process and the others of its control groups may use."""
+    limits = [1 << 62]
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, group = line.split(":", 2)
+        root = Path("/sys/fs/cgroup", "memory" if controllers else "")
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        for folder in (Path(group), *Path(group).parents):
+            for name in ("memory.max", "memory.limit_in_bytes"):
+                with contextlib.suppress(OSError, ValueError):  # "max", or another version
+                    limits.append(int((root / str(folder).lstrip("/") / name).read_text()))
+    return min(limits)

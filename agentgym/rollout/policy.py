@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from agentgym.agents.registry import is_privileged
 from agentgym.env.episode import Episode
@@ -47,7 +47,7 @@ class Policy:
         self._episode = episode
         self._end = asyncio.get_running_loop().time() + timeout_s - episode.waited_s
         self._timeout_s = timeout_s
-        self.paused_s = 0.0
+        self.paused_s = self._held_s = 0.0
 
     async def start(self) -> None:
         """Brief the agent; only a privileged agent receives the reference actions.
@@ -93,11 +93,14 @@ class Policy:
             value = codec.loads(codec.decision_to_text(bounded))
             return codec.decision_from_json(value, bounded.usage, bounded.generations)
 
+        began_s = asyncio.get_running_loop().time()
+        await until_ready(self._agent)
+        self._held_s += asyncio.get_running_loop().time() - began_s
         return await self._bounded(ask)
 
     @property
     def _deadline(self) -> float:
-        return self._end + self._episode.waited_s + self.paused_s
+        return self._end + self._episode.waited_s + self.paused_s + self._held_s
 
     @property
     def _had(self) -> str:
@@ -125,6 +128,21 @@ class Policy:
             if scope.expired():
                 raise OutOfTimeError(self._had) from error
             raise blame(error, self._agent) from error
+
+
+@runtime_checkable
+class Held(Protocol):
+    """An agent that its trainer can hold between two decisions."""
+
+    async def ready(self) -> None:
+        """Wait until it may act; the time does not count as the agent's."""
+        ...
+
+
+async def until_ready(agent: object) -> None:
+    """Wait while an agent is held; other agents are always ready."""
+    if isinstance(agent, Held):
+        await agent.ready()
 
 
 @contextlib.asynccontextmanager

@@ -87,6 +87,8 @@ class Requests:
             return None, self._error(USED_UP, told, call=_call_of(text))
         try:
             return wire.read_request(text), None
+        except wire.TooRichError as error:
+            return None, self._error(BAD_MESSAGE, str(error))
         except ValueError as error:
             return None, self._error(BAD_MESSAGE, str(error), call=_call_of(text))
 

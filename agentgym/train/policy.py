@@ -77,8 +77,7 @@ class TokenPolicy:
             AgentError: The recorded steps have no tokens to go on from.
         """
         assert self._briefing is not None  # The engine starts an agent first.
-        if self._going is not None:
-            await self._going.wait()
+        await self.ready()
         new_ids = self._shown(
             self._new_ids(self._briefing, observation, tools, history), observation
         )
@@ -102,6 +101,11 @@ class TokenPolicy:
             failure.usage, failure.generations = usage, (generation,)
             raise failure from None
         return Decision(action, usage=usage, generations=(generation,))
+
+    async def ready(self) -> None:
+        """Wait while it is held; that time does not count as the agent's."""
+        if self._going is not None:
+            await self._going.wait()
 
     async def close(self) -> None:
         """Free the dialogue's place in the model's cache."""

@@ -29,7 +29,7 @@ from agentgym.manifest import Manifest
 from agentgym.protocols import Agent
 from agentgym.record.store import RunStore
 from agentgym.records import Action, Briefing, Decision, Effect, Observation, Step, ToolSpec
-from agentgym.rollout.policy import releasing
+from agentgym.rollout.policy import releasing, until_ready
 from agentgym.rollout.reexecution import Reexecution
 from agentgym.rollout.run import EpisodeResult, Rollout
 
@@ -253,6 +253,9 @@ class _Branch:
         if self._leaves > 1 and _branches(config, decision, len(history)):
             await self._branch(decision, observation, tools, history)
         return decision
+
+    async def ready(self) -> None:
+        await until_ready(self._policy)
 
     async def close(self) -> None:
         await self._policy.close()

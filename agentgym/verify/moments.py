@@ -22,6 +22,10 @@ from agentgym.verify.values import brief
 
 _SHOWN: Final = 3
 _MISSPELT: Final = 3
+_DENIALS: Final = frozenset(
+    ("cannot", "never", "no", "nobody", "none", "not", "nothing", "without")
+)
+_DENYING: Final = ("un", "in", "im", "ir", "il", "dis", "non", "non-", "mis", "de")
 _WORDS_CHARS: Final = 4000
 
 
@@ -226,6 +230,8 @@ class PassingRows:
         schema = self._evidence.tables_before.schema(one.table)
         if first is None or final is None or one.moved or _is_computed(schema, first, one.now):
             return ""
+        if one.was is None:  # What stood at this place has moved before.
+            return ""
         now: Row = one.now or {}
         columns = {
             column: now.get(column)
@@ -294,7 +300,8 @@ def is_misspelt(text: object, of: object) -> bool:
     """Return whether a text has the words of another one, up to three of them misspelt.
 
     A misspelt word stands for one that is missing, so that "hate" is no misspelt "have" where
-    "have" is there too. An address has no misspelt form: a similar one is somebody else's.
+    "have" is there too. An address has no misspelt form: a similar one is somebody else's. A text
+    that denies the other one is no misspelt form of it: "unpaid" for "paid", or "will not pay".
 
     Example:
         >>> is_misspelt("Vist of Granite", "Visit of Granite")
@@ -312,8 +319,18 @@ def is_misspelt(text: object, of: object) -> bool:
         len(text) <= _WORDS_CHARS
         and len(unknown) <= _MISSPELT
         and not any("@" in word for word in unknown)
-        and all(get_close_matches(word[:100], missing, 1, 0.75) for word in unknown)
+        and not (words and _DENIALS & {*unknown, *missing})
+        and all(_is_meant(word[:100], missing) for word in unknown)
     )
+
+
+def _is_meant(word: str, missing: Sequence[str]) -> bool:
+    """Return whether a word resembles one of those that are missing, and does not deny it."""
+    meant = get_close_matches(word, missing, 1, 0.75)
+    if not meant:
+        return False
+    short, long = sorted((word, meant[0]), key=len)
+    return not any(long == denying + short for denying in _DENYING)
 
 
 def _alike(now: Row, other: Row, plain: Sequence[str], texts: Sequence[str]) -> bool:

@@ -414,6 +414,16 @@ async def test_a_start_that_hangs_meets_the_deadline():
     assert (result.verdict.status, result.truncated) == ("scored", True)
 
 
+async def test_the_time_that_an_agent_is_held_is_not_its_own():
+    class Held(Counter):
+        async def ready(self):
+            await asyncio.sleep(0.3)
+
+    result = await run(None, world(), Held(), episode_id=None, timeout_s=0.5)
+    assert result.steps > 1
+    assert not result.truncated and result.verdict.outcome
+
+
 async def test_the_task_bounds_the_agent_where_the_caller_does_not():
     env = CounterEnvironment(counter_task(wall_s=0.1), CounterProvider())
     result = await run(None, env, Failing(forever), episode_id=None)

@@ -264,6 +264,10 @@ def schemas() -> dict[str, Any]:
     }
 
 
+class TooRichError(ValueError):
+    """A message holds so many values that it is not parsed."""
+
+
 def read_request(text: str | bytes) -> Request:
     """Read a message of a client.
 
@@ -271,7 +275,7 @@ def read_request(text: str | bytes) -> Request:
         ValueError: It has another form; the message names the field.
     """
     if bounds.is_too_rich(text):
-        raise ValueError(f"more than {bounds.MAX_VALUES:,} values; expected fewer")
+        raise TooRichError(f"more than {bounds.MAX_VALUES:,} values; expected fewer")
     try:
         return _REQUESTS.validate_json(text)
     except ValidationError as error:
