@@ -46,7 +46,7 @@ class NearWorker:
 class Fleet:
     """Workers of one run; `dying` counts how often each attempt takes its worker with it."""
 
-    def __init__(self, config, store=None, dying=()):
+    def __init__(self, config, store=None, dying=(), jobs=4):
         self.dying, self.played, self.results = Counter(dict(dying)), Counter(), []
         settings = None if store is None else dict(store.settings)
 
@@ -55,18 +55,21 @@ class Fleet:
             await work.open()
             return NearWorker(work, self)
 
-        self.workers = Workers(start, workers=2, jobs=4)
+        self.workers = Workers(start, workers=2, jobs=jobs)
 
 
 @asynccontextmanager
-async def near_player(run, dying=(), store=None):
-    """Yield a player on two such workers, its fleet, its policy and its tasks."""
+async def near_player(run, dying=(), store=None, jobs=4):
+    """Yield a player on two such workers, its fleet, its policy and its tasks.
+
+    An attempt that kills its worker takes others with it, if the worker has several jobs.
+    """
     config = run.config
     loaded = load_policy(config.policy, seed=config.seed)
     tasks = {name: load_built(name) for name in config.tasks}
     if config.rollouts.record and store is None:
         store = run.open_record([task.id for task in tasks.values()])
-    fleet = Fleet(config, store, dying)
+    fleet = Fleet(config, store, dying, jobs)
     told = (loaded.module, fleet.workers, NearShared)
     player = ClusterPlayer(*told, jobs=config.rollouts.jobs, store=store)
     try:

@@ -115,7 +115,7 @@ def test_an_attempt_that_kills_its_workers_is_missing_and_no_reward_of_zero(conf
     run = TrainingRun.create(tmp_path / "run", config)
 
     async def play():
-        async with near_player(run, {(7, 2): LOSSES}) as (player, *_):
+        async with near_player(run, {(7, 2): LOSSES}, jobs=1) as (player, *_):
             await player.update(0, lambda: None)
             return await player.group(Assignment(7, "demo/refund-v1", 3, 4))
 
