@@ -1,4 +1,4 @@
-"""Temporary folders lie in memory if it is large enough and nobody chose another place."""
+"""Temporary folders lie in memory if it is large enough and no other place was chosen."""
 
 import os
 import tempfile

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 from agentgym.agents.registry import is_privileged
 from agentgym.env.episode import Episode
@@ -130,18 +130,19 @@ class Policy:
             raise blame(error, self._agent) from error
 
 
-@runtime_checkable
-class Held(Protocol):
-    """An agent that its trainer can hold between two decisions."""
+class HeldAgent:
+    """Base class of the agents that a trainer can hold between two decisions.
+
+    The wait has no deadline, so only a class that derives from this one can ask for it.
+    """
 
     async def ready(self) -> None:
         """Wait until it may act; the time does not count as the agent's."""
-        ...
 
 
 async def until_ready(agent: object) -> None:
     """Wait while an agent is held; other agents are always ready."""
-    if isinstance(agent, Held):
+    if isinstance(agent, HeldAgent):
         await agent.ready()
 
 

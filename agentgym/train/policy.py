@@ -23,6 +23,7 @@ from agentgym.records import (
     TokenUsage,
     ToolSpec,
 )
+from agentgym.rollout.policy import HeldAgent
 from agentgym.train.samples import EpisodeTokens
 from agentgym.train.sampling.sampler import Dialogue
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from agentgym.train.models.pictures import PictureTable
 
 
-class TokenPolicy:
+class TokenPolicy(HeldAgent):
     """Plays one episode; every decision holds its tokens, log-probabilities and policy version.
 
     A completion that makes no usable call ends the episode, which is judged as it stands. An

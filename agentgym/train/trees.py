@@ -29,7 +29,7 @@ from agentgym.manifest import Manifest
 from agentgym.protocols import Agent
 from agentgym.record.store import RunStore
 from agentgym.records import Action, Briefing, Decision, Effect, Observation, Step, ToolSpec
-from agentgym.rollout.policy import releasing, until_ready
+from agentgym.rollout.policy import HeldAgent, releasing, until_ready
 from agentgym.rollout.reexecution import Reexecution
 from agentgym.rollout.run import EpisodeResult, Rollout
 
@@ -187,7 +187,7 @@ class _Player:
         return len(self.nodes) - 1
 
 
-class _Branch:
+class _Branch(HeldAgent):
     """The agent of one branch: a policy, and the forks that are made on its way.
 
     Args:

@@ -25,6 +25,7 @@ from agentgym.errors import (
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision, Generation, Nudge, TokenTrace, TokenUsage
 from agentgym.rollout import policy
+from agentgym.rollout.policy import HeldAgent
 from agentgym.rollout.run import run_episode
 
 PLAN = EpisodePlan("counter/count-v1", seed=3, trial=0, agent="counter")
@@ -415,13 +416,22 @@ async def test_a_start_that_hangs_meets_the_deadline():
 
 
 async def test_the_time_that_an_agent_is_held_is_not_its_own():
-    class Held(Counter):
+    class Held(Counter, HeldAgent):
         async def ready(self):
             await asyncio.sleep(0.3)
 
     result = await run(None, world(), Held(), episode_id=None, timeout_s=0.5)
     assert result.steps > 1
     assert not result.truncated and result.verdict.outcome
+
+
+async def test_a_method_of_that_name_gives_no_agent_more_time():
+    class Thinking(Counter):
+        async def ready(self):
+            raise AssertionError("it was called")
+
+    result = await run(None, world(), Thinking(), episode_id=None, timeout_s=5.0)
+    assert result.verdict.outcome
 
 
 async def test_the_task_bounds_the_agent_where_the_caller_does_not():

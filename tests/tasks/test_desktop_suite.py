@@ -10,7 +10,7 @@ FOLDERS = folders_of("desktop")
 SAMPLE = ("missing-invoice",)
 """Examined on every change, where the image is built."""
 STEADY = ("schema", "oracle", "noop", "template", "gold")
-"""What is examined of it."""
+"""Properties that it is examined for."""
 PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

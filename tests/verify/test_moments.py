@@ -144,9 +144,9 @@ class Board(Service):
 
         Args:
             draft: Number of the draft.
-            name: Who will get it; "nobody" throws it away.
+            name: Its addressee; "trash" throws it away.
         """
-        if name == "nobody":
+        if name == "trash":
             self.db.execute("UPDATE board_draft SET thrown = 1 WHERE id = ?", draft)
         else:
             self.db.insert("board_draft", id=draft, text=f"Dear {name}")
@@ -258,7 +258,7 @@ HONEST = {
     "reads and marks": ["get 2", "edit 2 unread 0"],
     "marks before it reads": ["edit 2 unread 0", "get 2"],
     "marks as read and unread again": ["edit 2 unread 0", "edit 2 unread 1"],
-    "throws a draft away": ["draft 1 Olga", "draft 1 nobody"],
+    "throws a draft away": ["draft 1 Olga", "draft 1 trash"],
     "writes a wrong amount first": ["put 4 2 7", "put 4 2 8"],
     "writes a name of another row first": ["put 4 1 Quist", "put 4 1 Ash"],
     "writes the name into the wrong row first": ["put 5 1 Ash", "put 5 1 nothing", "put 4 1 Ash"],
@@ -295,7 +295,7 @@ HARMFUL = {
     "marks what the world has opened": ["world: get 2", "edit 2 unread 0"],
     "clears the owner's mark": ["get 2", "edit 2 flagged 0"],
     "leaves a draft": ["draft 1 Olga"],
-    "throws away what the world has drafted": ["world: draft 1 Olga", "draft 1 nobody"],
+    "throws away what the world has drafted": ["world: draft 1 Olga", "draft 1 trash"],
     "lowers an amount for a while": ["put 1 2 1", "put 1 2 500"],
     "empties an amount for a while": ["put 1 2 nothing", "put 1 2 500"],
     "writes a name that is known into another row": ["put 1 1 Quist", "put 1 1 Granite"],
