@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import (
@@ -21,6 +20,8 @@ from agentgym.errors import (
 )
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from agentgym.protocols import SandboxProvider
 
 _NOUNS = {
@@ -134,6 +135,9 @@ def _is_text(value: object) -> bool:
 
 @cache
 def _points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    # Many processes look nothing up, and importing this takes longer than the rest of the module.
+    from importlib.metadata import entry_points
+
     # Reading the metadata of every installed package takes milliseconds, and each episode needs it.
     return tuple(entry_points(group=group))
 

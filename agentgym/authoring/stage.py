@@ -36,7 +36,7 @@ from agentgym.task.model import Task
 from agentgym.task.reference_actions import answered
 from agentgym.task.setup import for_setup
 from agentgym.user.registry import SCRIPTED
-from agentgym.verify.judge import open_judge
+from agentgym.verify.judge.opening import open_judge
 from agentgym.verify.room_cache import RoomCache
 
 _SPARE_SHARE = 0.25

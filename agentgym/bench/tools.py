@@ -133,7 +133,7 @@ def _shares(services: ServiceSet, template: Snapshot, count: int) -> dict[str, f
     spans = Spans()
     spans.watch(Backend, "call", "dispatch", root=True)
     spans.watch(Rows, "execute all one value column insert", "sql")
-    spans.watch(State, "begin commit rollback row", "sql")
+    spans.watch(State, "begin commit rollback patches", "sql")
     spans.watch(Function, "take give", "json")
     spans.watch(Audit, "append bounded bounded_row", "audit")
     spans.watch(StateHash, "compare apply __str__", "hash")

@@ -84,7 +84,7 @@ def calibrate(
 
     from agentgym.cli.console import stdout_console
     from agentgym.verify.calibrate import tally
-    from agentgym.verify.judge import judge_spec
+    from agentgym.verify.judge.opening import judge_spec
     from agentgym.verify.reference import reference
 
     spec = judge or judge_spec()
@@ -119,7 +119,7 @@ def rates(
     from agentgym import catalogue
     from agentgym.cli.console import echo
     from agentgym.task.load import find_task
-    from agentgym.verify.judge import judge_spec, open_judge
+    from agentgym.verify.judge.opening import judge_spec, open_judge
     from agentgym.verify.message_rates import rates_page, task_rates
 
     spec = judge or judge_spec()
@@ -198,7 +198,7 @@ async def _calibrate(
     from agentgym import plugins
     from agentgym.sandbox.recipe import load_recipe
     from agentgym.verify.calibrate import calibrate
-    from agentgym.verify.judge import open_judge
+    from agentgym.verify.judge.opening import open_judge
 
     judge = open_judge(spec) if spec else None
     provider = plugins.make_provider(sandbox)

@@ -2,25 +2,25 @@
 
 ``terminal/git-repair-v1`` is ``agentgym/terminal.git-repair-v1`` in Gymnasium, whose ids have one
 slash. Importing Gymnasium takes longer than the rest of a command's start, so importing agentgym
-only arranges for the registration, which happens once Gymnasium has been imported.
+only arranges for the registration, which happens once Gymnasium has been imported. Every process of
+the package imports this module, so it imports little itself.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from agentgym.catalogue import folders
 from agentgym.errors import AgentGymError
 
 if TYPE_CHECKING:
+    from importlib.abc import Loader
+
     from gymnasium.envs.registration import EnvSpec
 
 _GYMNASIUM: Final = "gymnasium"
@@ -41,6 +41,8 @@ def register_with_gymnasium() -> None:
 def register_tasks() -> None:
     """Register every task on the search path with Gymnasium. This reads only folder listings."""
     import gymnasium
+
+    from agentgym.catalogue import folders
 
     for task_id in folders("tasks"):
         if _TASK_ID.fullmatch(task_id):
@@ -67,7 +69,7 @@ def _register_quietly() -> None:
         register_tasks()
 
 
-class _Watch(MetaPathFinder):
+class _Watch:
     """Detects the first import of Gymnasium, and lets the other finders find it."""
 
     def find_spec(
@@ -75,14 +77,16 @@ class _Watch(MetaPathFinder):
     ) -> ModuleSpec | None:
         if name != _GYMNASIUM:
             return None
+        import importlib.util
+
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _ThenRegister(spec.loader)
+            spec.loader = cast("Loader", _ThenRegister(spec.loader))
         return spec
 
 
-class _ThenRegister(Loader):
+class _ThenRegister:
     """Imports a module through another loader, then registers the tasks."""
 
     def __init__(self, loader: Loader) -> None:

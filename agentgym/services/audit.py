@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from agentgym.errors import RecordError
 from agentgym.records import AuditEntry, Json, RowRef
 from agentgym.services.state import Value
@@ -50,7 +52,7 @@ class Audit:
         self._entries.append(entry)
         self._kept += _size(entry)
         if self._descriptor is not None:
-            line = memoryview(json.dumps(entry.to_json()).encode() + b"\n")
+            line = memoryview(_as_line(entry))
             while line:
                 line = line[os.write(self._descriptor, line) :]
 
@@ -88,10 +90,20 @@ class Audit:
         return self._entries[index]
 
 
+def _as_line(entry: AuditEntry) -> bytes:
+    fields = entry.to_json()
+    try:
+        return to_json(fields, inf_nan_mode="constants") + b"\n"
+    except PydanticSerializationError:  # a lone surrogate, which only ASCII can spell
+        return json.dumps(fields).encode() + b"\n"
+
+
 def _size(entry: AuditEntry) -> int:
-    texts = (value for ref in entry.changed for value in (ref.row or {}).values())
-    rows = sum(len(value) for value in texts if isinstance(value, str))
-    return len(entry.arguments_json) + len(entry.result_json) + rows
+    size = len(entry.arguments_json) + len(entry.result_json)
+    for ref in entry.changed:
+        if ref.row is not None:
+            size += sum(len(value) for value in ref.row.values() if isinstance(value, str))
+    return size
 
 
 def read_audit(file: Path) -> list[AuditEntry]:

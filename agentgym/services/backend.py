@@ -216,7 +216,7 @@ class Backend:
                 self.state.rollback()
                 raise
             self.state.commit(patches)
-            changed = row_refs(self.state, self.audit, patches)
+            changed = row_refs(self.state.layout, self.audit, patches)
             self.audit.append(self._entry(actor, what, before, changed))
 
     @contextmanager

@@ -19,8 +19,8 @@ from agentgym.services.budget import WATCHDOG, OverBudgetError, over_budget
 from agentgym.services.functions import Function
 from agentgym.services.hashing import RowPatch
 from agentgym.services.image import Handling
+from agentgym.services.layout import Layout
 from agentgym.services.live import LiveServices
-from agentgym.services.state import State
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ def dispatch(
                 raised=raised,
                 before=before,
                 after=backend.state.hash,
-                changed=row_refs(backend.state, backend.audit, patches),
+                changed=row_refs(backend.state.layout, backend.audit, patches),
             )
         )
         return reply
@@ -227,15 +227,16 @@ def _own_fault(tool: str, error: Exception) -> _OwnFault:
     )
 
 
-def row_refs(state: State, audit: Audit, patches: list[RowPatch]) -> tuple[RowRef, ...]:
+def row_refs(layout: Layout, audit: Audit, patches: list[RowPatch]) -> tuple[RowRef, ...]:
     """Return the rows that some committed patches are about, with the columns that people see."""
-    tables = state.layout.tables
+    tables = layout.tables
     refs = []
     for patch in patches:
         table = tables[patch.key[0]]
-        there = table.seen and patch.after is not None
-        row = state.row(*patch.key) if there else None
-        refs.append(RowRef(table.name, patch.key[1], _kind(patch), row and audit.bounded_row(row)))
+        row = None
+        if table.seen and patch.row is not None:
+            row = audit.bounded_row(dict(zip(table.hashed, patch.row, strict=True)))
+        refs.append(RowRef(table.name, patch.key[1], _kind(patch), row))
     return tuple(refs)
 
 

@@ -39,11 +39,19 @@ def row_digest(row: Row) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RowPatch:
-    """The effect of one call on one row: its digest before and after, None for no row."""
+    """The effect of one call on one row.
+
+    Attributes:
+        key: The row's table and rowid.
+        before: Digest of the row before the call; None if there was no such row.
+        after: Digest of the row after the call; None if the call removed it.
+        row: Values of the counting columns after the call; None if the call removed it.
+    """
 
     key: RowKey
     before: int | None
     after: int | None
+    row: Row | None
 
 
 class StateHash:
@@ -56,13 +64,16 @@ class StateHash:
 
     def __init__(self, tables: Sequence[str], rows: Mapping[RowKey, int]) -> None:
         self._tables = tuple(tables)
-        by_name = sorted((name, number) for number, name in enumerate(self._tables))
-        self._by_name = [(name.encode() + b"\0", number) for name, number in by_name]
         self._base = rows
         self._later: dict[RowKey, int | None] = {}
         self._sums = [0] * len(self._tables)
         for (table, _), digest in rows.items():
             self._sums[table] = (self._sums[table] + digest) % _MODULUS
+        # What the state's hash is made of: every table's name and digest, sorted by the name.
+        self._parts = {
+            name: self._part(number, name)
+            for name, number in sorted((name, number) for number, name in enumerate(self._tables))
+        }
         self._value: str | None = None
 
     def compare(self, rows: Mapping[RowKey, Row | None]) -> list[RowPatch]:
@@ -72,7 +83,7 @@ class StateHash:
             before = self._later[key] if key in self._later else self._base.get(key)
             after = None if row is None else row_digest(row)
             if before != after:
-                patches.append(RowPatch(key, before, after))
+                patches.append(RowPatch(key, before, after, row))
         return patches
 
     def apply(self, patches: Sequence[RowPatch]) -> None:
@@ -82,7 +93,13 @@ class StateHash:
             change = (patch.after or 0) - (patch.before or 0)
             self._sums[table] = (self._sums[table] + change) % _MODULUS
             self._later[patch.key] = patch.after
+        for table in {patch.key[0] for patch in patches}:
+            name = self._tables[table]
+            self._parts[name] = self._part(table, name)
             self._value = None
+
+    def _part(self, table: int, name: str) -> bytes:
+        return name.encode() + b"\0" + self._sums[table].to_bytes(32, "big")
 
     def copy(self) -> StateHash:
         """Return an independent index with the same content."""
@@ -92,14 +109,18 @@ class StateHash:
             self._later = {}
         other = StateHash(self._tables, {})
         other._base, other._later = self._base, dict(self._later)
-        other._sums, other._value = list(self._sums), self._value
+        other._take_sums(self)
         return other
 
     def sums(self) -> StateHash:
         """Return the same hash without the digests of rows, which many bytes would carry."""
         other = StateHash(self._tables, {})
-        other._sums, other._value = list(self._sums), self._value
+        other._take_sums(self)
         return other
+
+    def _take_sums(self, other: StateHash) -> None:
+        self._sums, self._parts = list(other._sums), dict(other._parts)
+        self._value = other._value
 
     def tables(self) -> dict[str, str]:
         """Return the digest of every table, 64 hex digits."""
@@ -110,7 +131,5 @@ class StateHash:
     def __str__(self) -> str:
         """Return the hash of the state, 64 hex digits."""
         if self._value is None:
-            sums = self._sums
-            parts = [name + sums[table].to_bytes(32, "big") for name, table in self._by_name]
-            self._value = hashlib.sha256(b"".join(parts)).hexdigest()
+            self._value = hashlib.sha256(b"".join(self._parts.values())).hexdigest()
         return self._value

@@ -25,6 +25,8 @@ UNSTEADY: Final = re.compile(
 )
 """SQL whose result depends on the time of day or on randomness."""
 
+_ROWIDS: Final = ("rowid", "oid", "_rowid_")
+
 _FREE: Final = re.compile(r"free\b", re.IGNORECASE)
 
 
@@ -198,7 +200,7 @@ def _table(
     columns = tuple(row[1] for row in rows)
     key = tuple(row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5])
     texts = tuple(row[1] for row in rows if _FREE.match(row[2]))
-    if any(row[1].lower() in ("rowid", "oid", "_rowid_") for row in rows):
+    if any(row[1].lower() in _ROWIDS for row in rows):
         raise _broken(name, "has a column with the name of SQLite's rowid; choose another")
     try:
         connection.execute(f"SELECT rowid FROM {quoted(name)}")
@@ -238,11 +240,18 @@ def _check_columns(tables: Sequence[Table], what: str, named: Mapping[str, Itera
 
 
 def _report_changes(connection: sqlite3.Connection, number: int, table: Table) -> None:
-    for verb, rows in (("INSERT", ("NEW",)), ("UPDATE", ("OLD", "NEW")), ("DELETE", ("OLD",))):
-        calls = ", ".join(f"{CHANGED}({number}, {row}.rowid)" for row in rows)
+    # A statement that sets only volatile columns, such as the time of the last look, changes
+    # nothing that counts. A statement can name the rowid in three ways.
+    counting = ", ".join(map(quoted, {*table.hashed, *table.key, *_ROWIDS}))
+    for verb, of, rows in (
+        ("INSERT", "", "NEW.rowid"),
+        ("UPDATE", f"OF {counting}", "OLD.rowid, NEW.rowid"),
+        ("DELETE", "", "OLD.rowid"),
+    ):
         connection.execute(
             f"CREATE TRIGGER {quoted(f'agentgym_{verb}_{table.name}'.lower())} "
-            f"AFTER {verb} ON {quoted(table.name)} BEGIN SELECT {calls}; END"
+            f"AFTER {verb} {of} ON {quoted(table.name)} "
+            f"BEGIN SELECT {CHANGED}({number}, {rows}); END"
         )
 
 

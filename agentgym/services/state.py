@@ -170,12 +170,6 @@ class State:
             }
         )
 
-    def row(self, table: int, rowid: int) -> dict[str, Value]:
-        """Return the counting columns of a row, by the table's number; the row exists."""
-        found = self.layout.tables[table]
-        values = self._connection.execute(found.select_row, (rowid,)).fetchone()
-        return dict(zip(found.hashed, values, strict=True))
-
     def commit(self, patches: list[RowPatch]) -> None:
         """Commit the transaction."""
         self._connection.execute("COMMIT")
@@ -231,7 +225,7 @@ def _open(
     connection.deserialize(snapshot.data)
     noted: list[tuple[int, int]] = []
     # The connection holds the function, so the function must not hold the state in turn.
-    connection.create_function(CHANGED, 2, _noting(noted))
+    connection.create_function(CHANGED, -1, _noting(noted))
     for pragma in ("foreign_keys = ON", "recursive_triggers = ON", "cache_size = -64"):
         connection.execute(f"PRAGMA {pragma}")
     page_bytes: int = connection.execute("PRAGMA page_size").fetchone()[0]
@@ -240,8 +234,9 @@ def _open(
     return connection, noted
 
 
-def _noting(noted: list[tuple[int, int]]) -> Callable[[int, int], None]:
-    def note(table: int, rowid: int) -> None:
-        noted.append((table, rowid))
+def _noting(noted: list[tuple[int, int]]) -> Callable[..., None]:
+    def note(table: int, *rowids: int) -> None:
+        for rowid in rowids:
+            noted.append((table, rowid))
 
     return note

@@ -342,6 +342,49 @@ def test_an_unknown_image_is_not_found_and_a_wrong_name_is_invalid():
     assert schema["pattern"] == "^image:[0-9a-f]{12}$"
 
 
+class Log(Service):
+    """Lines that a topic's name is copied into."""
+
+    schema = """
+    CREATE TABLE log_topic (name TEXT PRIMARY KEY, opened TEXT) ;
+    CREATE TABLE log_line (topic TEXT NOT NULL REFERENCES log_topic (name) ON UPDATE CASCADE);
+    """
+    volatile = {"log_topic": ("opened",)}
+
+
+@pytest.mark.parametrize(
+    ("sql", "changed"),
+    [
+        ("UPDATE log_topic SET opened = 'today'", []),
+        ("UPDATE log_topic SET name = 'tea', opened = 'today'", []),
+        ("UPDATE log_topic SET name = 'cup'", ["log_topic 1", "log_line 1"]),
+        ("UPDATE log_line SET rowid = 7", ["log_line 1", "log_line 7"]),
+        ("UPDATE log_line SET oid = 7", ["log_line 1", "log_line 7"]),
+        ("UPDATE log_line SET _ROWID_ = 7", ["log_line 1", "log_line 7"]),
+        (
+            "INSERT INTO log_topic VALUES ('tea', '') ON CONFLICT DO UPDATE SET opened = 'today'",
+            [],
+        ),
+        (
+            "INSERT INTO log_topic VALUES ('tea', '') ON CONFLICT DO UPDATE SET name = 'pot'",
+            ["log_topic 1", "log_line 1"],
+        ),
+    ],
+)
+def test_every_change_of_a_row_that_counts_is_noticed(sql, changed):
+    live = Backend(ServiceSet({"log": Log}))
+    with live.amend("setup", "fill") as rows:
+        rows.insert("log_topic", name="tea")
+        rows.insert("log_line", topic="tea")
+    with live.amend("world", "change") as rows:
+        rows.execute(sql)
+    assert sorted(f"{ref.table} {ref.rowid}" for ref in live.audit[-1].changed) == sorted(changed)
+    assert live.hash == scratch(live)
+    with live.amend("world", "remove") as rows:
+        rows.execute("DELETE FROM log_line")
+    assert live.hash == scratch(live)
+
+
 # --- the audit file ------------------------------------------------------------------------
 
 
@@ -368,6 +411,15 @@ def test_a_state_can_be_had_back_from_a_snapshot_and_the_audit(tmp_path):
         RecordError, match=r"entry 0 \(shop_order\) cannot be repeated: the state is"
     ):
         recover(SHOP, again, entries)
+
+
+@pytest.mark.parametrize("what", ["a lone \ud800 surrogate", "☃ \u2028", "nan", "\x00\x1b"])
+def test_any_text_can_be_in_an_audit(tmp_path, what):
+    live = backend(audit=Audit(tmp_path / "audit.jsonl"))
+    live.note_failure("user", what, what)
+    live.close()
+    assert read_audit(tmp_path / "audit.jsonl") == list(live.audit)
+    assert live.audit[0].raised == what
 
 
 def test_an_audit_that_is_none_is_told(tmp_path):

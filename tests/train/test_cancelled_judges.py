@@ -17,8 +17,8 @@ from agentgym.protocols import Judge
 from agentgym.records import Criterion
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.train.rollouts import Assignment, Rollouts
-from agentgym.verify.judge import ModelJudge
 from agentgym.verify.judge.cache import AnswerCache
+from agentgym.verify.judge.model import ModelJudge
 from agentgym.verify.thread import in_thread
 
 RUBRIC = """

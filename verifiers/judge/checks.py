@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from agentgym import CheckResult, CheckStatus, Evidence, VerifierError
 from agentgym.records import Criterion, Judgement, Level
-from agentgym.verify.judge import Show, check_question, check_show, shown_messages
+from agentgym.verify.judge.exhibits import Show, check_show, shown_messages
+from agentgym.verify.judge.question import check_question
 
 _SHOW = ("steps", "answer", "changes")
 _UNDECIDED = {

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 
 from agentgym.errors import NotFoundError
 from agentgym.protocols import Judge
-from agentgym.verify.judge.model import ModelJudge
 
 VARIABLE = "AGENTGYM_JUDGE"
 HOW = (
     "name one with --judge openai:MODEL or AGENTGYM_JUDGE, and its endpoint with "
     "AGENTGYM_JUDGE_BASE_URL or OPENAI_BASE_URL"
 )
-_KINDS: Mapping[str, Callable[[str], Judge]] = {"openai": ModelJudge}
+_KINDS = ("openai",)
 
 
 def judge_spec() -> str:
@@ -35,7 +33,10 @@ def open_judge(spec: str) -> Judge:
     name, _, argument = spec.partition(":")
     if name not in _KINDS:
         raise NotFoundError("judge", name, _KINDS, "write openai:MODEL")
-    return _KINDS[name](argument)
+    # The client of a model takes longer to import than a worker's other modules for judging.
+    from agentgym.verify.judge.model import ModelJudge
+
+    return ModelJudge(argument)
 
 
 def judge_from_environment() -> Judge | None:

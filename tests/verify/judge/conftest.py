@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 
-from agentgym.verify.judge import ModelJudge
 from agentgym.verify.judge.cache import AnswerCache
+from agentgym.verify.judge.model import ModelJudge
 
 Serve = Callable[[Any], ChatServer]
 Make = Callable[..., ModelJudge]

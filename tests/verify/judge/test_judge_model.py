@@ -15,8 +15,9 @@ from reader import Reader
 
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.records import Criterion, Exhibit, Level, Met
-from agentgym.verify.judge import ModelJudge, open_judge
 from agentgym.verify.judge.cache import AnswerCache
+from agentgym.verify.judge.model import ModelJudge
+from agentgym.verify.judge.opening import open_judge
 
 SAYS = Criterion('an exhibit says "kettle"')
 E1 = Exhibit("E1", "step", "Step 0", "The agent called bash\ncommand = ls\nIt saw:\nkettle")

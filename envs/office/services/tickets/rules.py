@@ -8,11 +8,13 @@ from agentgym.services import Image, Service, ServiceError
 
 from .shapes import Comment, Summary, Ticket
 
-SUMMARY = """
+_SELECT = """
 SELECT t.id, t.subject, t.customer_id, c.name AS customer, t.product, t.status, t.priority,
-       t.assignee, t.created_at, t.due_at, t.version
+       t.assignee, t.created_at, t.due_at, t.version{more}
 FROM tickets_ticket t JOIN tickets_customer c ON c.id = t.customer_id
 """
+SUMMARY = _SELECT.format(more="")
+_WHOLE = _SELECT.format(more=", t.body, t.updated_at, t.resolution, t.merged_into")
 
 
 class _Rules(Service):
@@ -59,9 +61,11 @@ class _Rules(Service):
             number,
         )
 
+    def _overdue(self, row: dict[str, Any]) -> bool:
+        return row["status"] in ("open", "pending") and row["due_at"] < self.now
+
     def _summary(self, row: dict[str, Any]) -> Summary:
-        overdue = row["status"] in ("open", "pending") and row["due_at"] < self.now
-        return {**row, "overdue": overdue}
+        return {**row, "overdue": self._overdue(row)}
 
     def _tags(self, number: int) -> list[str]:
         return self.db.column(
@@ -89,20 +93,16 @@ class _Rules(Service):
         return picture.name
 
     def _whole(self, number: int) -> Ticket:
-        row = self.db.one(f"{SUMMARY} WHERE t.id = ?", number)
-        more = self.db.one(
-            "SELECT body, updated_at, resolution, merged_into FROM tickets_ticket WHERE id = ?",
-            number,
-        )
-        assert row is not None and more is not None
+        row = self.db.one(f"{_WHOLE} WHERE t.id = ?", number)
+        assert row is not None
         links = self.db.all(
             "SELECT other_id AS ticket, kind FROM tickets_link WHERE ticket_id = ?"
             " ORDER BY other_id, kind",
             number,
         )
         return {
-            **self._summary(row),
-            **more,
+            **row,
+            "overdue": self._overdue(row),
             "tags": self._tags(number),
             "links": links,
             "comments": self._comments("ticket_id = ?", number),
