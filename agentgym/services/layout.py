@@ -242,7 +242,7 @@ def _check_columns(tables: Sequence[Table], what: str, named: Mapping[str, Itera
 def _report_changes(connection: sqlite3.Connection, number: int, table: Table) -> None:
     # A statement that sets only volatile columns, such as the time of the last look, changes
     # nothing that counts. A statement can name the rowid in three ways.
-    counting = ", ".join(map(quoted, {*table.hashed, *table.key, *_ROWIDS}))
+    counting = ", ".join(map(quoted, sorted({*table.hashed, *table.key, *_ROWIDS})))
     for verb, of, rows in (
         ("INSERT", "", "NEW.rowid"),
         ("UPDATE", f"OF {counting}", "OLD.rowid, NEW.rowid"),
