@@ -24,6 +24,7 @@
     ├── UserError            the simulated user failed; never the agent's fault
     ├── ServerError          an environment server cannot be reached, or refused a call; a code
     ├── RecordError          a run folder is unreadable, locked or of another version
+    │   └── DiskFullError      the disk that a run is recorded on is full
     └── ReplayError          a recorded episode cannot be re-executed
 
 Every class names its `boundary`, the word that appears in `status = "error:<boundary>"`.
@@ -238,6 +239,10 @@ class RecordError(AgentGymError):
     """A run folder is unreadable, in use by another process, or of another version."""
 
     boundary = "record"
+
+
+class DiskFullError(RecordError):
+    """The disk that a run is recorded on is full; what was recorded before is kept."""
 
 
 class ReplayError(AgentGymError):

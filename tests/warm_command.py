@@ -5,15 +5,20 @@ everything once and forks for each call; the child gets the caller's arguments, 
 folder and files, runs `agentgym.cli.main`, and ends with its exit code. Where the environment
 changes how Python itself starts, the command is started as usual. The console script
 itself is started by the tests that start it with `subprocess`.
+
+A command that judges something starts the fork server of `agentgym.verify.worker`, whose imports
+take longer than the rest of the command. It is forked here, too, from a process that has made them.
 """
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import subprocess
@@ -115,6 +120,12 @@ def _text(file):
 
 def _serve(connection):
     """Fork for each call until the other end closes; return the child's exit code in a child."""
+    template, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if not os.fork():
+        connection.close()
+        template.close()
+        _fork_checkers(theirs)
+    theirs.close()
     _import_everything()
     from agentgym.eval.report import report_template
 
@@ -131,7 +142,7 @@ def _serve(connection):
         pid = os.fork()
         if not pid:
             connection.close()
-            return _call(json.loads(text), files)
+            return _call(json.loads(text), files, template)
         for fd in files:
             os.close(fd)
         connection.sendall(f"{pid}\n".encode())
@@ -154,7 +165,56 @@ def _import_everything():
                     packages.append(imported)
 
 
-def _call(call, files):
+def _fork_checkers(requests):
+    """Fork a fork server for each socket that arrives, beside its output and its answer's pipe."""
+    from agentgym.verify.worker import forkserver
+
+    forkserver.load()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that the kernel forgets them
+    while True:
+        folder, files, _, _ = socket.recv_fds(requests, 4096, 3)
+        if not folder:
+            os._exit(0)
+        if not os.fork():
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.setsid()
+            requests.close()
+            host, err, answer = files
+            for number in (1, 2):
+                os.dup2(err, number)
+            os.chdir(folder)
+            os.write(answer, f"{os.getpid()}\n".encode())
+            for fd in (err, answer):
+                os.close(fd)
+            forkserver.serve(socket.socket(fileno=host))
+            os._exit(0)
+        for fd in files:
+            os.close(fd)
+
+
+class _Checker:
+    """The process of a fork server, which is no child of this one."""
+
+    def __init__(self, template, theirs):
+        ours, answer = os.pipe()
+        socket.send_fds(template, [os.fsencode(os.getcwd())], [theirs.fileno(), 2, answer])
+        os.close(answer)
+        with os.fdopen(ours) as told:
+            self._process = os.pidfd_open(int(told.readline()))
+        self.returncode = None
+
+    def poll(self):
+        return 0 if select.select([self._process], [], [], 0)[0] else None
+
+    def wait(self, timeout=None):
+        if not select.select([self._process], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired("fork server", timeout)
+
+    def kill(self):
+        signal.pidfd_send_signal(self._process, signal.SIGKILL)
+
+
+def _call(call, files, template):
     for number, fd in enumerate(files):
         os.dup2(fd, number)
         os.close(fd)
@@ -166,7 +226,9 @@ def _call(call, files):
     sys.stdout = os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
     from agentgym.cli import main
+    from agentgym.verify.worker import pool
 
+    pool.start_server = functools.partial(_Checker, template)
     _end(_code_of(main))
 
 

@@ -11,7 +11,7 @@ from agentgym.env.episode import Episode
 from agentgym.env.keeping import StateKeeping
 from agentgym.env.outcome import Ending, abandoned, failed
 from agentgym.env.transition import Transition
-from agentgym.errors import RecordError
+from agentgym.errors import DiskFullError, RecordError
 from agentgym.record.recorder import PackedSteps
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Generation, TokenUsage, Verdict
@@ -263,6 +263,8 @@ def _take_steps_of(
     try:
         packed = [(each, found) for each in recordings if (found := each._pack()) is not None]
         store.write_steps([found for _, found in packed])
+    except DiskFullError:
+        raise
     except RecordError:
         return _failed_alone(recordings)
     for recording, found in packed:
@@ -278,6 +280,8 @@ def _failed_alone(
     for recording in recordings:
         try:
             recording._take_steps()
+        except DiskFullError:
+            raise
         except RecordError as error:
             failed.append((recording, error))
     return failed

@@ -7,12 +7,13 @@ dies. The name is the SHA-256 of the content before compression; reading checks 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import re
 import zlib
 from pathlib import Path
 
-from agentgym.errors import RecordError
+from agentgym.errors import DiskFullError, RecordError
 from agentgym.record.folder import RunFolder
 
 BLOB_BYTES = 64 << 20
@@ -41,7 +42,8 @@ class BlobStore:
             compress: False for content that is already compressed (a PNG).
 
         Raises:
-            RecordError: The disk is full or the folder cannot be written.
+            DiskFullError: The disk is full.
+            RecordError: The folder cannot be written.
         """
         name = hashlib.sha256(data).hexdigest()
         path = self._path(name)
@@ -52,7 +54,8 @@ class BlobStore:
             with self._files.replacing(path, drafts=self.folder.name) as file:
                 file.write(zlib.compress(data, level=6 if compress else 0))
         except OSError as error:
-            raise RecordError(
+            kind = DiskFullError if error.errno == errno.ENOSPC else RecordError
+            raise kind(
                 f"{self._files.path / path}: a blob of {len(data)} bytes cannot be written: "
                 f"{error.strerror}"
             ) from error

@@ -6,12 +6,14 @@ import sqlite3
 from pathlib import Path
 from types import TracebackType
 
-from agentgym.errors import RecordError
+from agentgym.errors import DiskFullError, RecordError
 from agentgym.record.bounds import QueryBounds
 
 
 class Reported:
     """A context in which every failure of a database is raised as a RecordError.
+
+    A disk that is full is a DiskFullError.
 
     It is entered for every statement, so it is no generator.
 
@@ -31,7 +33,7 @@ class Reported:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        _: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
@@ -39,7 +41,8 @@ class Reported:
         if error is None or isinstance(error, sqlite3.ProgrammingError):
             return
         if told := self._told(error):
-            raise RecordError(f"{self._path}{told}") from error
+            kind = DiskFullError if _is_full(error) else RecordError
+            raise kind(f"{self._path}{told}") from error
 
     def _told(self, error: BaseException) -> str:
         """Return what a message says after the path; empty for any other error."""
@@ -54,3 +57,11 @@ class Reported:
         if isinstance(error, OverflowError | UnicodeEncodeError):
             return f" cannot hold a value: {error}"
         return ""
+
+
+def _is_full(error: BaseException) -> bool:
+    # On a full disk, the index of the log in shared memory fails to grow, too.
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode in (
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+    )

@@ -27,6 +27,7 @@ from agentgym.record.recorder import PackedSteps, Recorder, write_steps
 from agentgym.record.refused import RefusedReplies
 from agentgym.record.setups import Setups
 from agentgym.record.step_rows import StepRows
+from agentgym.record.waiting import RecordThread
 from agentgym.records import (
     Generation,
     Json,
@@ -35,7 +36,6 @@ from agentgym.records import (
     StepEvent,
     TokenUsage,
 )
-from agentgym.threads import Threads
 
 __all__ = ["EpisodePlan", "EpisodeRow", "RunStore"]
 
@@ -79,7 +79,7 @@ class RunStore:
         setups: Digests of its episodes' prepared setups.
         is_open: Whether it was not closed yet.
         threads: The one thread on which live episodes are recorded, so that no event loop waits
-            for the disk.
+            for the disk; its `finish` waits while the disk is full.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
@@ -92,7 +92,7 @@ class RunStore:
         self._lineage = Lineage(database)
         self.history = History(folder, database, self._packing, self._lineage)
         self.setups = Setups(database)
-        self.threads = Threads(1, "agentgym-record")
+        self.threads = RecordThread()
         self._steps = StepRows(self._packing)
         self._refused = RefusedReplies(database, self._packing)
         self._episodes = EpisodeRows(database, self._packing, self._refused)

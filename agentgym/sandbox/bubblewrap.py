@@ -52,6 +52,7 @@ class BubblewrapProvider:
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> BubblewrapSandbox:
         """Start a sandbox, from a snapshot or from the recipe's own root."""
         store = await self._ready()
+        await store.disk.wait_for_room()
         own = () if snapshot is None else self._own(snapshot)
         if own and not recipe.image:
             recipe, layers = self._prepare(recipe, own, store)

@@ -62,6 +62,7 @@ class DockerProvider:
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> DockerSandbox:
         """Start a sandbox, from a snapshot or from the recipe's own root."""
         store = await self._ready()
+        await store.disk.wait_for_room()
         own = None if snapshot is None else self._own(snapshot)
         recipe, image = await to_thread(self._prepare, recipe, own, store)
         sandbox = DockerSandbox(store, recipe, start=self.start, on_close=self._open.discard)

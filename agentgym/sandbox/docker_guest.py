@@ -30,6 +30,7 @@ from agentgym.sandbox.docker_layer import Allowance, add_file, reached, uncover
 from agentgym.sandbox.docker_store import ImageStore
 from agentgym.sandbox.hidden import hidden_folders
 from agentgym.sandbox.layer_changes import compare
+from agentgym.sandbox.layer_size import empty_largest
 from agentgym.sandbox.layer_size import size as size_of
 from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack
 from agentgym.sandbox.removal import remove
@@ -193,6 +194,16 @@ class DockerSandbox(Supervised):
         # PID 1 may be in another process namespace.
         return size + (unlinked_bytes(self._init) if self._init else 0)
 
+    async def _gone(self) -> None:
+        if self._init:
+            await ended(self._init)
+
+    def _left(self) -> int:
+        return size_of(self._upper)
+
+    def _empty(self, most: int) -> Sequence[str]:
+        return empty_largest(self._upper, most)
+
     def _hides(self) -> bool:
         return bool(self._init) and sends_descriptors(self._init)
 
@@ -291,6 +302,8 @@ class DockerSandbox(Supervised):
     async def seal(self) -> Snapshot:
         """End everything inside, keep the files as a snapshot, and close."""
         await self._halt()
+        if self._upper:
+            await self._make_room(self._store.disk)
         snapshot = await self._as_snapshot(await self._freeze_aside())
         await self.close()
         return snapshot

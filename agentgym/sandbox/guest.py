@@ -21,7 +21,7 @@ from agentgym.sandbox.layer_names import MAX_LAYERS, binds_of
 from agentgym.sandbox.store import LayerStore
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import sends_descriptors, unlinked_bytes
-from agentgym.sandbox.watch import descriptor_ended
+from agentgym.sandbox.watch import descriptor_ended, ended
 from agentgym.threads import FILES, to_thread
 
 _START_S = 20.0
@@ -149,6 +149,16 @@ class BubblewrapSandbox(Supervised):
     def _written(self) -> int:
         return self._store.size(f"{self._upper}/u") + unlinked_bytes(self.host_pid)
 
+    async def _gone(self) -> None:
+        if pid := self.host_pid:
+            await ended(pid)
+
+    def _left(self) -> int:
+        return self._store.size(f"{self._upper}/u")
+
+    def _empty(self, most: int) -> Sequence[str]:
+        return self._store.empty(f"{self._upper}/u", most)
+
     def _hides(self) -> bool:
         return sends_descriptors(self.host_pid)
 
@@ -247,6 +257,7 @@ class BubblewrapSandbox(Supervised):
     async def seal(self) -> Snapshot:
         """End everything inside, keep the files as a snapshot, and close. Copies nothing."""
         await self._halt()
+        await self._make_room(self._store.disk)
         snapshot = await self._as_snapshot(await FILES.finish(self._sealed))
         await self.close()
         return snapshot

@@ -20,7 +20,7 @@ from typing import Any
 from agentgym.sandbox import delta
 from agentgym.sandbox.layer_changes import changes
 from agentgym.sandbox.layer_merging import squash
-from agentgym.sandbox.layer_size import size
+from agentgym.sandbox.layer_size import empty_largest, size
 from agentgym.sandbox.layer_stack import OPAQUE, Stack
 from agentgym.sandbox.removal import remove
 
@@ -112,6 +112,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "changes": changes,
     "squash": squash,
     "size": size,
+    "empty": empty_largest,
     "remove": remove,
     **delta.OPERATIONS,
 }

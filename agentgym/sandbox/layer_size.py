@@ -18,6 +18,9 @@ UNKNOWN_BYTES = 2**62
 """The size of folders nested so deep that they are not measured: more than any limit."""
 
 _LONGEST_PATH = 2**14
+# Sizes of the files that are emptied first, second and so on, in bytes.
+_LARGE = (2**26, 2**20, 2**16, 1)
+_NAMED = 1000
 # The kernel takes paths of 4,095 bytes, but a guest can nest deeper, one folder at a time.
 _KERNELS_PATH = 4_000
 _OPENING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -26,15 +29,60 @@ _OPENING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 def size(layer: str, apparent: bool = False) -> int:
     """Return the bytes that the files of one layer occupy on disk, each at least `ENTRY_BYTES`.
 
-    Only the names of the folders on one path are kept in memory. Folders below a path of more than
-    16 KiB are not read, and count `UNKNOWN_BYTES`.
+    Folders below a path of more than 16 KiB are not read, and count `UNKNOWN_BYTES`.
 
     Args:
         layer: Its folder.
         apparent: Whether to count holes as well, which occupy disk space once files are copied.
     """
-    total, layer = 0, os.path.realpath(layer)
+    total = 0
     linked: set[tuple[int, int]] = set()
+    try:
+        for _, _, info in _files(layer):
+            if info.st_nlink > 1 and not stat.S_ISDIR(info.st_mode):
+                if (info.st_dev, info.st_ino) in linked:
+                    continue
+                linked.add((info.st_dev, info.st_ino))
+            holes = info.st_size if apparent and stat.S_ISREG(info.st_mode) else 0
+            total += max(info.st_blocks * 512, holes, ENTRY_BYTES)
+    except _TooDeepError:
+        return UNKNOWN_BYTES
+    return total
+
+
+def empty_largest(layer: str, most: int) -> list[str]:
+    """Empty the largest files of one layer until it occupies `most` bytes, or no file has any.
+
+    Returns:
+        The paths of the emptied files within the layer, at most `_NAMED` of them.
+    """
+    left, emptied = size(layer), list[str]()
+    for least in _LARGE:
+        with contextlib.suppress(_TooDeepError):
+            for folder, name, info in _files(layer):
+                if left <= most:
+                    return emptied
+                taken = info.st_blocks * 512
+                if stat.S_ISREG(info.st_mode) and taken >= least and _empty(folder, name):
+                    left -= taken
+                    if len(emptied) < _NAMED:
+                        emptied.append(os.path.join(folder, name)[len(os.path.realpath(layer)) :])
+    return emptied
+
+
+class _TooDeepError(Exception):
+    """A path is longer than `_LONGEST_PATH`."""
+
+
+def _files(layer: str) -> Iterator[tuple[str, str, os.stat_result]]:
+    """Yield folder, name and description of everything in a layer.
+
+    Only the names of the folders on one path are kept in memory.
+
+    Raises:
+        _TooDeepError: A path is too long.
+    """
+    layer = os.path.realpath(layer)
     # By level: names of the folder's path, and of folders in it that are still to be read.
     path: list[str] = []
     pending: list[list[str]] = [[""]]
@@ -47,20 +95,27 @@ def size(layer: str, apparent: bool = False) -> int:
         folders: list[str] = []
         inner = "/".join(path)
         if len(inner) > _LONGEST_PATH:
-            return UNKNOWN_BYTES
+            raise _TooDeepError
         # A live layer changes meanwhile: a file that has vanished occupies nothing.
         with contextlib.suppress(OSError):
             for name, info in _entries(layer + inner):
                 if stat.S_ISDIR(info.st_mode):
                     folders.append(name)
-                elif info.st_nlink > 1:
-                    if (info.st_dev, info.st_ino) in linked:
-                        continue
-                    linked.add((info.st_dev, info.st_ino))
-                holes = info.st_size if apparent and stat.S_ISREG(info.st_mode) else 0
-                total += max(info.st_blocks * 512, holes, ENTRY_BYTES)
+                yield layer + inner, name, info
         pending.append(folders)
-    return total
+
+
+def _empty(folder: str, name: str) -> bool:
+    """Empty a file of a guest that has ended; return whether that worked."""
+    try:
+        opened = _open(folder)
+        try:
+            os.close(os.open(name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, dir_fd=opened))
+        finally:
+            os.close(opened)
+    except OSError:
+        return False
+    return True
 
 
 def _entries(folder: str) -> Iterator[tuple[str, os.stat_result]]:

@@ -33,7 +33,7 @@ from agentgym.sandbox.layer_size import ENTRY_BYTES
 from agentgym.sandbox.layer_stack import OPAQUE
 from agentgym.sandbox.runtime import find_runtime
 from agentgym.sandbox.tree import LayerTree
-from agentgym.sandbox.watch import DiskWatch
+from agentgym.sandbox.watch import DiskWatch, require_room
 
 
 def check_mergeable(size: int, bounds: Bounds) -> None:
@@ -76,6 +76,7 @@ class LayerStore:
                 os.chown(folder, owner, owner)
         sweep(root, self._remove_orphan)
         remove_abandoned_groups()
+        require_room(str(root))
         self.runtime = find_runtime(root)
         self.disk = DiskWatch(str(root))
         self._claim = Claim(root)
@@ -157,6 +158,11 @@ class LayerStore:
         """Return the bytes one layer occupies on disk."""
         size: int = self._access.call("size", str(self.root / layer))
         return size
+
+    def empty(self, layer: str, most: int) -> list[str]:
+        """Empty the largest files of one layer until it occupies `most` bytes; return them."""
+        emptied: list[str] = self._access.call("empty", str(self.root / layer), most)
+        return emptied
 
     def save_delta(self, before: Sequence[str], after: Sequence[str], bounds: Bounds) -> bytes:
         """Return the difference of a stack to its base as an archive (see `delta.py`).

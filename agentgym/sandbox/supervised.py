@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from socket import socket
@@ -32,8 +33,13 @@ from agentgym.sandbox.supervised_shell import REPLY_S, SupervisedShell
 from agentgym.sandbox.transfer import FileTransfer
 from agentgym.sandbox.tree import LiveTree
 from agentgym.sandbox.watch import DiskWatch, Watch, Written
+from agentgym.threads import to_thread
+
+_log = logging.getLogger(__name__)
 
 _CONNECT_S = 10.0
+# Bytes that a guest's files may keep if they filled the disk.
+_KEPT = 64 * 2**20
 _ROOTS_OWN = ("HOME", "USER", "LOGNAME")
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -205,16 +211,45 @@ class Supervised(FileTransfer):
         """End the sandbox because it exceeded a limit that the kernel does not watch."""
         raise NotImplementedError
 
+    async def _gone(self) -> None:
+        """Wait until every process of the guest has ended."""
+        raise NotImplementedError
+
+    def _left(self) -> int:
+        """Return the bytes that the files of the ended guest occupy; this may be slow."""
+        raise NotImplementedError
+
+    def _empty(self, most: int) -> Sequence[str]:
+        """Empty the ended guest's largest files until they occupy `most` bytes; return them."""
+        raise NotImplementedError
+
+    async def _make_room(self, disk: DiskWatch) -> None:
+        """Empty the largest files of the ended guest if they fill the disk.
+
+        Otherwise neither its episode nor another one could be judged, and an agent could avoid a
+        bad result by filling the disk faster than the disk is measured.
+        """
+        if await disk.filled_by(self._left) and (emptied := await to_thread(self._empty, _KEPT)):
+            _log.warning(
+                "warning: sandbox %s: its files filled the disk of this machine; %d of them are "
+                "kept empty, the first: %r",
+                *(self.id, len(emptied), emptied[0][:200]),
+            )
+
     async def _furnish(self, disk: DiskWatch) -> None:
         """Watch its limits, and prepare network and services before the sandbox is handed out.
 
         Raises:
             SandboxError: The preparation failed; a limit that ends it counts as a failed start.
         """
+
         # Before the services, because their writes count but their time does not.
-        self._watch = Watch(
-            self.recipe.limits, disk, Written(self._written, self._hides), self._end
-        )
+        async def make_room() -> None:
+            await self._gone()
+            await self._make_room(disk)
+
+        written = Written(self._written, self._hides)
+        self._watch = Watch(self.recipe.limits, disk, written, self._end, make_room)
         with contextlib.suppress(SandboxEndedError):
             await self._open_network()
             await self._start_services()

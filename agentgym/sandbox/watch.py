@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from agentgym.errors import SandboxError
 from agentgym.records import Limits
 from agentgym.sandbox.layer_size import ENTRY_BYTES, UNKNOWN_BYTES
 from agentgym.threads import to_thread
@@ -24,6 +26,31 @@ _MEASURE_SHARE = 0.05
 # of what was free.
 _RESERVE_BYTES = 256 * 2**20
 _RESERVE_SHARE = 0.25
+# Time for which a sandbox that is to start waits for space, in seconds.
+_ROOM_S = 30.0
+# Less than this is full before a guest that fills it has been measured.
+_LEAST_MB = 1024
+_LEAST_FILES = 250_000
+
+
+def require_room(folder: str) -> None:
+    """Refuse a disk that a guest could fill before the watch notices it.
+
+    Args:
+        folder: Any folder on that disk.
+
+    Raises:
+        SandboxError: The disk has too little room.
+    """
+    room = os.statvfs(folder)
+    free_mb, files = room.f_bavail * room.f_frsize // 2**20, room.f_favail
+    # Some file systems make as many inodes as they need, and report none.
+    if free_mb < _LEAST_MB or (room.f_files and files < _LEAST_FILES):
+        raise SandboxError(
+            f"{folder}: its disk has room for {free_mb:,} MB and {files:,} files; sandboxes need "
+            f"{_LEAST_MB:,} MB and {_LEAST_FILES:,} files, because an agent could fill less before "
+            "it is noticed. Free some, or choose another folder with AGENTGYM_CACHE"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +77,8 @@ class DiskWatch:
         self._folder = folder
         # Bytes added to the disk since the beginning, without subtracting freed ones.
         self._taken = 0
+        # Set when the first sandbox starts.
+        self._reserve = 0
         self._due: dict[asyncio.Event, int] = {}
         self._guests: dict[asyncio.Event, Written] = {}
         self._ended: asyncio.Event | None = None
@@ -97,10 +126,38 @@ class DiskWatch:
                 self._looking.cancel()
                 self._looking = None
 
+    async def filled_by(self, written: Callable[[], int]) -> bool:
+        """Return whether the disk is almost full because of a sandbox that has just ended.
+
+        A guest may fill the disk and end its episode before it is measured. Its episode, and those
+        of others, could then not be judged.
+
+        Args:
+            written: Measures what it wrote; the others that are watched have written less.
+        """
+        if self._space() >= self._reserve:
+            return False
+        own = await to_thread(written)
+        others = [await to_thread(guest.written) for guest in list(self._guests.values())]
+        return own >= self._reserve // 4 and own >= max(others, default=0)
+
+    async def wait_for_room(self) -> None:
+        """Wait while guests have filled the disk, until the largest of them has ended.
+
+        Raises:
+            SandboxError: The disk stays full.
+        """
+        until_s = time.monotonic() + _ROOM_S
+        while self._space() < self._reserve // 4:
+            if time.monotonic() > until_s:
+                left_mb = self._space() / 2**20
+                raise SandboxError(f"{self._folder}: its disk is full; {left_mb:.0f} MB are left")
+            await asyncio.sleep(_LOOK_S)
+
     async def _look(self) -> None:
         free, space = self._free(), self._space()
         began, suspect = space, None
-        reserve = alarm = min(_RESERVE_BYTES, int(space * _RESERVE_SHARE))
+        reserve = alarm = self._reserve = min(_RESERVE_BYTES, int(space * _RESERVE_SHARE))
         while True:
             await asyncio.sleep(_LOOK_S)
             space = self._space()
@@ -162,6 +219,7 @@ class Watch:
         disk: The disk that it writes to.
         guest: Measures what it wrote.
         end: Called once, when a limit is exceeded, with the reason in words.
+        make_room: Awaited after it was ended because of what it wrote.
     """
 
     def __init__(
@@ -170,8 +228,9 @@ class Watch:
         disk: DiskWatch,
         guest: Written,
         end: Callable[[str], None],
+        make_room: Callable[[], Awaitable[None]],
     ) -> None:
-        self._limits, self._end = limits, end
+        self._limits, self._end, self._make_room = limits, end, make_room
         self._timer: asyncio.TimerHandle | None = None
         self._disk: asyncio.Future[None] | None = None
         if limits.disk_mb is not None:
@@ -195,6 +254,8 @@ class Watch:
 
     async def _watch_disk(self, limit_mb: int, disk: DiskWatch, guest: Written) -> None:
         self._end(await disk.overrun(limit_mb * 2**20, guest))
+        # Its episode may wait for the disk before it ends.
+        await self._make_room()
 
 
 async def ended(pid: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
 import hashlib
 import io
 import os
@@ -52,6 +53,9 @@ _TRUSTED = (
 _OWN_PROGRAMS = ("/usr/local/bin", "/usr/local/sbin")
 _UNPACK = '/usr/bin/rm -rf -- "$@" && exec /usr/bin/tar -x -p --no-same-owner -f -'
 _AHEAD = 2
+# Another episode may fill the disk while a room starts.
+_STARTS = 3
+_FULL = os.strerror(errno.ENOSPC)
 _TIME_USED_UP = ExecResult(124, b"", timed_out=True)
 
 T = TypeVar("T")
@@ -163,16 +167,24 @@ class CleanRooms:
 
     async def _start(self, artifacts: tuple[str, ...], stream: bytes) -> Sandbox:
         self.opened += 1
-        if self._ahead:
-            sandbox = await self._ahead.popleft()
-        else:
-            sandbox = await self._provider.start(self._recipe, self._pristine)
-        self._sandboxes.append(sandbox)
-        self._look_ahead()
-        if artifacts:
-            # Remove what the setup left at these paths first, so that a replaced folder holds only
-            # the agent's files. One shell for both steps saves a round trip per room.
-            await _must(sandbox, ["/bin/sh", "-c", _UNPACK, "sh", *artifacts], stream)
+        for left in reversed(range(_STARTS)):
+            if self._ahead:
+                sandbox = await self._ahead.popleft()
+            else:
+                # It waits while the disk is full.
+                sandbox = await self._provider.start(self._recipe, self._pristine)
+            self._sandboxes.append(sandbox)
+            self._look_ahead()
+            if not artifacts:
+                break
+            try:
+                # Remove what the setup left at these paths first, so that a replaced folder holds
+                # only the agent's files. One shell for both steps saves a round trip per room.
+                await _must(sandbox, ["/bin/sh", "-c", _UNPACK, "sh", *artifacts], stream)
+                break
+            except SandboxError as error:
+                if not left or _FULL not in str(error):
+                    raise
         return sandbox
 
     def retire(self) -> None:

@@ -17,7 +17,7 @@ import pytest
 from folder_provider import FolderProvider, FolderSandbox
 
 from agentgym.errors import GuestFileError, SandboxError, VerifierError
-from agentgym.records import Recipe
+from agentgym.records import ExecResult, Recipe
 from agentgym.testing.checks import Device, File, Folder, Link, MemoryTree
 from agentgym.verify import room as room_module
 from agentgym.verify.room import ENVIRONMENT, CleanRooms, pack_artifacts
@@ -71,6 +71,28 @@ async def test_a_room_is_the_pristine_snapshot_plus_the_artifacts() -> None:
         assert await off_loop(lambda: room.read("/srv/data/in.csv")) == b"1"
         assert not Path(provider.started[0].host("/root/.bashrc")).exists()
         assert os.stat(provider.started[0].host("/srv/report.txt")).st_mode & 0o7777 == 0o640
+
+
+@pytest.mark.parametrize(("said", "again"), [("No space left on device", True), ("odd", False)])
+async def test_a_room_that_found_the_disk_full_is_opened_again(said: str, again: bool) -> None:
+    fails = iter([True, True, False])
+    real = FolderSandbox.exec
+
+    async def exec(self: FolderSandbox, *args: object, **named: object) -> ExecResult:
+        if next(fails, False):
+            return ExecResult(2, b"", f"tar: x: Cannot write: {said}".encode())
+        return await real(self, *args, **named)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FolderSandbox, "exec", exec)
+        async with rooms({}, {"/srv/report.txt": "new"}) as (made, provider):
+            if again:
+                room = await off_loop(lambda: made.open(["/srv/report.txt"]))
+                assert await off_loop(lambda: room.read("/srv/report.txt")) == b"new"
+            else:
+                with pytest.raises(SandboxError, match="Cannot write: odd"):
+                    await off_loop(lambda: made.open(["/srv/report.txt"]))
+            assert len(provider.started) == (3 if again else 1)
 
 
 async def test_a_replaced_folder_holds_what_the_agents_holds_and_no_more() -> None:

@@ -36,6 +36,12 @@ _MESSAGE_BYTES = 4096
 def main() -> None:
     """Serve the host at the other end of the socket named on the command line."""
     host = socket.socket(fileno=int(sys.argv[1]))
+    load()
+    serve(host)
+
+
+def load() -> None:
+    """Prepare this process to fork workers: signals, output, and imports."""
     # Only the host ends this process, not the terminal and not a signal to the whole group.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -46,15 +52,19 @@ def main() -> None:
         importlib.import_module(name)
     gc.freeze()
     gc.enable()
+
+
+def serve(host: socket.socket) -> None:
+    """Answer the host's requests until its end of the socket closes; then end all workers."""
     workers: dict[int, int] = {}
     # A host that is killed may leave requests behind, and takes no answer.
     with contextlib.suppress(ConnectionError):
-        _serve(host, workers)
+        _answer(host, workers)
     for pid in workers.values():
         _end(pid)
 
 
-def _serve(host: socket.socket, workers: dict[int, int]) -> None:
+def _answer(host: socket.socket, workers: dict[int, int]) -> None:
     while True:
         message, given, _, _ = socket.recv_fds(host, _MESSAGE_BYTES, 1)
         if not message:

@@ -78,15 +78,7 @@ class ForkServer:
         self._own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._own.settimeout(_START_S)
         with theirs:
-            paths = json.dumps([path for path in sys.path if path])
-            self._process = subprocess.Popen(
-                [sys.executable, "-IB", "-c", _BOOT, str(theirs.fileno()), paths],
-                # Each job brings the host's environment at its time, see `session.Job`.
-                env={name: os.environ[name] for name in _KEPT if name in os.environ},
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+            self._process = start_server(theirs)
 
     def fork(self) -> Worker:
         """Start a worker, and do not wait until it has started.
@@ -135,6 +127,19 @@ class ForkServer:
 
     def _send(self, request: dict[str, Any], given: Sequence[int] = ()) -> None:
         socket.send_fds(self._own, [json.dumps(request).encode()], given)
+
+
+def start_server(theirs: socket.socket) -> subprocess.Popen[bytes]:
+    """Start the process of a fork server, which answers on this socket."""
+    paths = json.dumps([path for path in sys.path if path])
+    return subprocess.Popen(
+        [sys.executable, "-IB", "-c", _BOOT, str(theirs.fileno()), paths],
+        # Each job brings the host's environment at its time, see `session.Job`.
+        env={name: os.environ[name] for name in _KEPT if name in os.environ},
+        stdin=subprocess.DEVNULL,
+        pass_fds=[theirs.fileno()],
+        start_new_session=True,
+    )
 
 
 class WorkerPool:
