@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import shutil
 import signal
 from collections import Counter
 
@@ -31,6 +32,15 @@ def pytest_configure(config):
         os.environ.setdefault(name, "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_unconfigure(config):
+    """Remove what the workers have shared: some gigabytes, which pytest keeps if a test failed."""
+    factory = getattr(config, "_tmp_path_factory", None)
+    base = getattr(factory, "_basetemp", None)
+    if base is not None and not hasattr(config, "workerinput"):
+        for name in ("builds", "cache"):
+            shutil.rmtree(base / name, ignore_errors=True)
 
 
 def pytest_addoption(parser):

@@ -12,14 +12,14 @@ def roomy(monkeypatch, tmp_path):
     monkeypatch.setattr(memory_folder, "SHARED_MEMORY", tmp_path)
     monkeypatch.setattr(memory_folder, "has_room", lambda: True)
     monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setenv("TMPDIR", "")  # now its absence is restored, too
+    monkeypatch.delenv("TMPDIR")
     return tmp_path
 
 
 def test_it_is_used_where_it_has_room(roomy, monkeypatch):
     memory_folder.use_memory()
     assert tempfile.gettempdir() == str(roomy / f"agentgym-tests-{os.geteuid()}")
-    monkeypatch.delenv("TMPDIR")
 
 
 def test_a_folder_that_was_chosen_stays(roomy, monkeypatch, tmp_path_factory):

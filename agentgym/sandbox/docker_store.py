@@ -51,7 +51,7 @@ from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import find_runtime
 from agentgym.sandbox.store import check_mergeable
 from agentgym.sandbox.tree import LayerTree
-from agentgym.sandbox.watch import DiskWatch, require_room
+from agentgym.sandbox.watch import DiskWatch
 
 _STORE = "agentgym.store"
 _SNAPSHOT = "agentgym.snapshot"
@@ -79,7 +79,6 @@ class ImageStore:
         sweep(root, self._clear_orphan)
         store = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
         self._clear_late(f"{_STORE}={store}")
-        require_room(engine.folder())
         self.runtime = find_runtime(root)
         self.disk = DiskWatch(engine.folder())
         # Last, because the caller cannot close a store whose constructor failed.

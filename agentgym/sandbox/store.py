@@ -33,7 +33,7 @@ from agentgym.sandbox.layer_size import ENTRY_BYTES
 from agentgym.sandbox.layer_stack import OPAQUE
 from agentgym.sandbox.runtime import find_runtime
 from agentgym.sandbox.tree import LayerTree
-from agentgym.sandbox.watch import DiskWatch, require_room
+from agentgym.sandbox.watch import DiskWatch
 
 
 def check_mergeable(size: int, bounds: Bounds) -> None:
@@ -76,7 +76,6 @@ class LayerStore:
                 os.chown(folder, owner, owner)
         sweep(root, self._remove_orphan)
         remove_abandoned_groups()
-        require_room(str(root))
         self.runtime = find_runtime(root)
         self.disk = DiskWatch(str(root))
         self._claim = Claim(root)

@@ -33,15 +33,8 @@ _LEAST_MB = 1024
 _LEAST_FILES = 250_000
 
 
-def require_room(folder: str) -> None:
-    """Refuse a disk that a guest could fill before the watch notices it.
-
-    Args:
-        folder: Any folder on that disk.
-
-    Raises:
-        SandboxError: The disk has too little room.
-    """
+def _require_room(folder: str) -> None:
+    """Refuse a disk that a guest could fill before the watch notices it."""
     room = os.statvfs(folder)
     free_mb, files = room.f_bavail * room.f_frsize // 2**20, room.f_favail
     # Some file systems make as many inodes as they need, and report none.
@@ -145,8 +138,11 @@ class DiskWatch:
         """Wait while guests have filled the disk, until the largest of them has ended.
 
         Raises:
-            SandboxError: The disk stays full.
+            SandboxError: The disk has too little room for the first sandbox, or stays full.
         """
+        if not self._reserve:
+            _require_room(self._folder)
+            return
         until_s = time.monotonic() + _ROOM_S
         while self._space() < self._reserve // 4:
             if time.monotonic() > until_s:

@@ -16,6 +16,7 @@ from agentgym.errors import ConfigError, RecordError, SandboxDiedError, TaskErro
 from agentgym.eval.plan import resume_run
 from agentgym.eval.report import write_report
 from agentgym.eval.results import build_results
+from agentgym.record import waiting
 from agentgym.record.database import writer_lock
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Verdict
@@ -265,7 +266,8 @@ def test_what_cannot_be_recorded_is_refused_and_locks_nothing(make, folder, opti
         pass
 
 
-def test_a_full_disk_is_an_error_that_names_the_folder(make, folder):
+def test_a_full_disk_is_an_error_that_names_the_folder(make, folder, monkeypatch):
+    monkeypatch.setattr(waiting, "_FULL_S", 0.2)
     env = make()
     env.reset(seed=1)
     env.step(ask())
