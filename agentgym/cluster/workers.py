@@ -2,7 +2,8 @@
 
 A job is given to one live worker at a time. If its worker is lost, whatever that worker did is
 dropped, and the job is given to another one. Only what a call of `Workers.do` returns counts, so a
-job has one result, however often it was begun.
+job has one result, however often it was begun. Its last attempt has a worker to itself, so that no
+other job is the reason if that worker is lost, too.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ class Worker(Protocol[J, R]):
 
 @dataclass(eq=False)
 class _Hired(Generic[J, R]):
-    """A worker, the number of its jobs, and whether it was lost."""
+    """A worker, the number of its jobs, whether a job has it to itself, and whether it was lost."""
 
     worker: Worker[J, R]
     busy: int = 0
+    reserved: bool = False
     lost: bool = False
 
     async def do(self, job: J) -> R:
@@ -140,18 +142,20 @@ class Workers(Generic[J, R]):
             Exception: What the job raised.
         """
         for attempt in range(1, LOSSES + 1):
-            hired = await self._free()
+            alone = attempt == LOSSES
+            hired = await (self._reserved() if alone else self._free())
             hired.busy += 1
             try:
                 return await hired.do(job)
             except WorkerLostError as error:
                 self._lose(hired)
-                if attempt == LOSSES:
-                    told = f"{LOSSES} workers were lost with this job, the last: {error}"
+                if alone:
+                    told = f"{LOSSES} workers were lost with this job, the last alone: {error}"
                     raise WorkerLostError(told) from error
                 self.statistics.repeated += 1
             finally:
                 hired.busy -= 1
+                hired.reserved = False
                 self._changed.set()
         raise AssertionError("unreachable")
 
@@ -168,10 +172,30 @@ class Workers(Generic[J, R]):
         live, self._live = self._live, []
         await asyncio.gather(*(_close(hired.worker) for hired in live), *self._closing)
 
-    async def _free(self) -> _Hired[J, R]:
-        """Return the live worker with the fewest jobs; wait until one can take a job."""
+    async def _reserved(self) -> _Hired[J, R]:
+        """Return a live worker without a job that takes no other job."""
         while True:
-            free = [each for each in self._live if each.busy < self._jobs]
+            hired = await self._free(or_busy=True)
+            hired.reserved = True
+            try:
+                while hired.busy and not hired.lost:
+                    await self._change()
+            except BaseException:
+                hired.reserved = False
+                self._changed.set()
+                raise
+            if not hired.lost:
+                return hired
+
+    async def _free(self, *, or_busy: bool = False) -> _Hired[J, R]:
+        """Return the live worker with the fewest jobs; wait until one can take a job.
+
+        Args:
+            or_busy: Whether it may have as many jobs as it can do.
+        """
+        while True:
+            open_to_jobs = [each for each in self._live if not each.reserved]
+            free = [each for each in open_to_jobs if or_busy or each.busy < self._jobs]
             if free:
                 return min(free, key=lambda each: each.busy)
             if not self._live and not self._starting:
@@ -181,14 +205,18 @@ class Workers(Generic[J, R]):
             limit_s = None if self._live else self._start_s
             try:
                 async with asyncio.timeout(limit_s):
-                    self._changed.clear()
-                    await self._changed.wait()
+                    await self._change()
             except TimeoutError:
                 if not self._live:
                     told = "the cluster may have no room for what a worker asks for"
                     raise WorkerLostError(
                         f"no worker was ready within {self._start_s:g} s; {told}"
                     ) from None
+
+    async def _change(self) -> None:
+        """Wait until a worker is ready, is lost or has ended a job."""
+        self._changed.clear()
+        await self._changed.wait()
 
     def _lose(self, hired: _Hired[J, R]) -> None:
         """Replace a worker, unless another of its jobs did so before."""

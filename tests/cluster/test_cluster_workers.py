@@ -112,6 +112,50 @@ async def test_a_job_that_kills_its_workers_is_given_up():
     await workers.close()
 
 
+async def test_a_job_that_was_lost_with_others_is_alone_at_its_last_attempt():
+    fleet = Fleet()
+    workers = Workers(fleet.start, workers=1, jobs=3)
+    unlucky = asyncio.create_task(workers.do("unlucky"))
+    for attempt in range(1, LOSSES):
+        await until(lambda attempt=attempt: fleet.begun["unlucky"] == attempt)
+        beside = asyncio.create_task(workers.do(f"beside {attempt}"))
+        await until(lambda attempt=attempt: fleet.begun[f"beside {attempt}"] == 1)
+        fleet.workers[-1].dead.set()
+        if attempt == 1:
+            await until(lambda: fleet.begun["beside 1"] == 2)
+            first = beside
+    # The worker was given the others again before; it takes no more, and is alone then.
+    killing = asyncio.create_task(workers.do("kills"))
+    fleet.hold.set()
+    assert await unlucky == "unlucky done"
+    with pytest.raises(WorkerLostError, match="the last alone"):
+        await killing
+    assert await asyncio.gather(first, beside) == ["beside 1 done", "beside 2 done"]
+    assert await workers.do("harmless") == "harmless done"
+    await workers.close()
+
+
+async def test_a_job_that_is_cancelled_while_it_waits_to_be_alone_keeps_nobody_out():
+    fleet = Fleet()
+    workers = Workers(fleet.start, workers=1, jobs=2)
+    both = [asyncio.create_task(workers.do(name)) for name in "ab"]
+    for attempt in range(1, LOSSES):
+        await until(lambda attempt=attempt: fleet.begun["a"] == fleet.begun["b"] == attempt)
+        fleet.workers[-1].dead.set()
+    await until(lambda: sum(fleet.begun.values()) == 2 * LOSSES - 1)
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert sum(fleet.begun.values()) == 2 * LOSSES - 1, "one has to wait for the other"
+    running, waiting = sorted(both, key=lambda task: fleet.begun["ab"[both.index(task)]])[::-1]
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    others = [asyncio.create_task(workers.do(name)) for name in "cd"]
+    fleet.hold.set()
+    await asyncio.gather(running, *others)
+    await workers.close()
+
+
 async def test_what_a_job_raises_is_its_own():
     fleet = Fleet()
     workers = Workers(fleet.start, workers=1, jobs=1)
