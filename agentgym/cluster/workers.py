@@ -131,6 +131,8 @@ class Workers(Generic[J, R]):
         self._starting: set[asyncio.Task[None]] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
+        # Number of jobs that wait for a worker of their own.
+        self._waiting = 0
         for _ in range(workers):
             self._begin_start()
 
@@ -143,7 +145,7 @@ class Workers(Generic[J, R]):
         """
         for attempt in range(1, LOSSES + 1):
             alone = attempt == LOSSES
-            hired = await (self._reserved() if alone else self._free())
+            hired = await (self._idle() if alone else self._free())
             hired.busy += 1
             try:
                 return await hired.do(job)
@@ -155,7 +157,8 @@ class Workers(Generic[J, R]):
                 self.statistics.repeated += 1
             finally:
                 hired.busy -= 1
-                hired.reserved = False
+                if alone:
+                    hired.reserved = False
                 self._changed.set()
         raise AssertionError("unreachable")
 
@@ -172,32 +175,60 @@ class Workers(Generic[J, R]):
         live, self._live = self._live, []
         await asyncio.gather(*(_close(hired.worker) for hired in live), *self._closing)
 
-    async def _reserved(self) -> _Hired[J, R]:
-        """Return a live worker without a job that takes no other job."""
-        while True:
-            hired = await self._free(or_busy=True)
-            hired.reserved = True
-            try:
-                while hired.busy and not hired.lost:
-                    await self._change()
-            except BaseException:
-                hired.reserved = False
-                self._changed.set()
-                raise
-            if not hired.lost:
-                return hired
+    async def _idle(self) -> _Hired[J, R]:
+        """Return a live worker without a job, which takes no other job while it is reserved.
 
-    async def _free(self, *, or_busy: bool = False) -> _Hired[J, R]:
-        """Return the live worker with the fewest jobs; wait until one can take a job.
+        If all are busy, one takes no more jobs until any is idle.
+        """
+        kept: _Hired[J, R] | None = None
+        self._waiting += 1
 
-        Args:
-            or_busy: Whether it may have as many jobs as it can do.
+        def found() -> _Hired[J, R] | None:
+            nonlocal kept
+            idle = [one for one in self._live if not one.busy and (one is kept or not one.reserved)]
+            if kept is not None and (idle or kept.lost):
+                kept.reserved, kept = False, None
+            if idle:
+                idle[0].reserved = True
+                return idle[0]
+            if kept is None:
+                kept = self._least_busy(lambda each: True)
+                if kept is not None:
+                    kept.reserved = True
+            return None
+
+        try:
+            return await self._when(found)
+        finally:
+            self._waiting -= 1
+            if kept is not None:
+                kept.reserved = False
+            self._changed.set()
+
+    async def _free(self) -> _Hired[J, R]:
+        """Return the live worker with the fewest jobs; wait until one can take a job."""
+
+        def fits(each: _Hired[J, R]) -> bool:
+            # Workers without a job are left to jobs that wait for one.
+            return each.busy < self._jobs and (each.busy > 0 or not self._waiting)
+
+        return await self._when(lambda: self._least_busy(fits))
+
+    def _least_busy(self, fits: Callable[[_Hired[J, R]], bool]) -> _Hired[J, R] | None:
+        """Return the live worker with the fewest jobs among those that fit and are not reserved."""
+        fitting = [each for each in self._live if fits(each) and not each.reserved]
+        return min(fitting, key=lambda each: each.busy, default=None)
+
+    async def _when(self, found: Callable[[], _Hired[J, R] | None]) -> _Hired[J, R]:
+        """Return a worker as soon as one is found; it is looked for whenever something changes.
+
+        Raises:
+            WorkerLostError: No worker is left, or none gets ready in time.
         """
         while True:
-            open_to_jobs = [each for each in self._live if not each.reserved]
-            free = [each for each in open_to_jobs if or_busy or each.busy < self._jobs]
-            if free:
-                return min(free, key=lambda each: each.busy)
+            hired = found()
+            if hired is not None:
+                return hired
             if not self._live and not self._starting:
                 faults = self.statistics.faults
                 told = faults[-1] if faults else "all workers were lost"
@@ -205,18 +236,14 @@ class Workers(Generic[J, R]):
             limit_s = None if self._live else self._start_s
             try:
                 async with asyncio.timeout(limit_s):
-                    await self._change()
+                    self._changed.clear()
+                    await self._changed.wait()
             except TimeoutError:
                 if not self._live:
                     told = "the cluster may have no room for what a worker asks for"
                     raise WorkerLostError(
                         f"no worker was ready within {self._start_s:g} s; {told}"
                     ) from None
-
-    async def _change(self) -> None:
-        """Wait until a worker is ready, is lost or has ended a job."""
-        self._changed.clear()
-        await self._changed.wait()
 
     def _lose(self, hired: _Hired[J, R]) -> None:
         """Replace a worker, unless another of its jobs did so before."""

@@ -87,8 +87,9 @@ class GymRecording:
 
     def _not_started(self, ending: Ending, seed: int, labels: Labels) -> None:
         store, spent_s = self._run.store, time.monotonic() - self._began_s
-        self._newest = self._add(seed, labels)
-        record_end(store, store.episode(self._newest), self._player.sandbox, ending, spent_s)
+        with store.transaction():
+            self._newest = self._add(seed, labels)
+            record_end(store, store.episode(self._newest), self._player.sandbox, ending, spent_s)
 
     def _add(self, seed: int, labels: Labels) -> int:
         return self._run.add(self._player, seed, labels.group, labels.metadata)

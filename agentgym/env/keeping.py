@@ -57,7 +57,7 @@ class StateKeeping:
         self._kept = Ending(0.0, ended_s, evidence, unkept=unkept[:500]), None if unkept else state
 
     def write(self) -> None:
-        """Record what was taken; it waits for the disk.
+        """Record what was taken, until `drop`; it waits for the disk.
 
         Raises:
             RecordError: It cannot be recorded.
@@ -65,10 +65,13 @@ class StateKeeping:
         if self._kept is None:
             return
         ending, state = self._kept
-        self._kept = None
         if state is not None and (full := no_room(self._store, len(state))):
             ending, state = replace(ending, unkept=full), None
         self._store.endings.finish(self._episode_id, ending, state)
+
+    def drop(self) -> None:
+        """Forget what was taken, because it is on file."""
+        self._kept = None
 
     def _refusal(self, verdict: Verdict) -> str:
         """Return why the policy does not keep this state; empty if it keeps it."""

@@ -102,7 +102,11 @@ class EpisodeRecording:
         Returns:
             The recordings whose steps cannot be recorded; those of the others are on file.
         """
-        return await store.threads.finish(_take_steps_of, store, recordings)
+        try:
+            return await store.threads.finish(_take_steps_of, store, recordings)
+        except DiskFullError:
+            # The steps of some may be small enough.
+            return await store.threads.run(_failed_alone, recordings)
 
     def _take_steps(self) -> None:
         try:
@@ -180,6 +184,7 @@ class EpisodeRecording:
                 raise
             if last is not None:
                 self._taken(last)
+            self._keeping.drop()
             self.over = True
 
         await self._threads.finish(write)
@@ -231,8 +236,9 @@ class EpisodeRecording:
             raise RecordError(f"the record of episode {self.episode_id} is over; start another one")
         self._take_steps()
         plan, at = self._store.episode(self.episode_id).plan, child.forked_at
-        forked = self._store.add(plan, (self.episode_id, at), shared=at, forked=True)
-        EpisodeRecording(self._store, forked, child, has_player=False)
+        with self._store.transaction():
+            forked = self._store.add(plan, (self.episode_id, at), shared=at, forked=True)
+            EpisodeRecording(self._store, forked, child, has_player=False)
 
     async def _awaited(self, work: Awaitable[T]) -> T:
         try:
@@ -280,8 +286,6 @@ def _failed_alone(
     for recording in recordings:
         try:
             recording._take_steps()
-        except DiskFullError:
-            raise
         except RecordError as error:
             failed.append((recording, error))
     return failed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -27,27 +29,44 @@ class RecordThread(Threads):
 
     def __init__(self) -> None:
         super().__init__(1, "agentgym-record")
+        # Time until which calls wait, from the first one that found the disk full.
+        self._until_s: float | None = None
 
     async def finish(self, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """Make a call as `Threads.finish` does, again and again while the disk is full.
 
+        The calls of the thread share the time for this. A cancelled caller does not wait for space.
+
         Args:
-            call: Changes nothing if it raises a DiskFullError.
+            call: Leaves the record as it was if it raises a DiskFullError: it makes one
+                transaction, or its repetition finds what it has done.
             args: Its arguments.
             named: Its named arguments.
 
         Raises:
             DiskFullError: The disk stays full.
         """
+        left = threading.Event()
 
         def patiently() -> T:
-            until_s = time.monotonic() + _FULL_S
             while True:
                 try:
-                    return call(*args, **named)
+                    done = call(*args, **named)
                 except DiskFullError:
-                    if time.monotonic() > until_s:
+                    if self._until_s is None:
+                        self._until_s = time.monotonic() + _FULL_S
+                    if time.monotonic() > self._until_s or left.wait(_PAUSE_S):
                         raise
-                time.sleep(_PAUSE_S)
+                else:
+                    self._until_s = None
+                    return done
 
-        return await super().finish(patiently)
+        running = asyncio.ensure_future(super().finish(patiently))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            left.set()
+            await asyncio.wait({running})
+            if not running.cancelled():
+                running.exception()  # nobody waits for it any more
+            raise

@@ -167,24 +167,31 @@ class CleanRooms:
 
     async def _start(self, artifacts: tuple[str, ...], stream: bytes) -> Sandbox:
         self.opened += 1
-        for left in reversed(range(_STARTS)):
-            if self._ahead:
-                sandbox = await self._ahead.popleft()
-            else:
-                # It waits while the disk is full.
-                sandbox = await self._provider.start(self._recipe, self._pristine)
-            self._sandboxes.append(sandbox)
-            self._look_ahead()
-            if not artifacts:
-                break
+        for _ in range(_STARTS - 1):
             try:
-                # Remove what the setup left at these paths first, so that a replaced folder holds
-                # only the agent's files. One shell for both steps saves a round trip per room.
-                await _must(sandbox, ["/bin/sh", "-c", _UNPACK, "sh", *artifacts], stream)
-                break
+                return await self._started(artifacts, stream)
             except SandboxError as error:
-                if not left or _FULL not in str(error):
+                if _FULL not in str(error):
                     raise
+        return await self._started(artifacts, stream)
+
+    async def _started(self, artifacts: tuple[str, ...], stream: bytes) -> Sandbox:
+        if self._ahead:
+            sandbox = await self._ahead.popleft()
+        else:
+            # It waits while the disk is full.
+            sandbox = await self._provider.start(self._recipe, self._pristine)
+        self._sandboxes.append(sandbox)
+        self._look_ahead()
+        if artifacts:
+            # Remove what the setup left at these paths first, so that a replaced folder holds only
+            # the agent's files. One shell for both steps saves a round trip per room.
+            try:
+                await _must(sandbox, ["/bin/sh", "-c", _UNPACK, "sh", *artifacts], stream)
+            except SandboxError:
+                self._sandboxes.remove(sandbox)
+                await sandbox.close()
+                raise
         return sandbox
 
     def retire(self) -> None:

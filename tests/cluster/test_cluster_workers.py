@@ -18,7 +18,8 @@ class Fleet:
     def __init__(self, refuse=()):
         self.workers, self.begun, self.finished = [], Counter(), Counter()
         self.refuse, self.asked = set(refuse), 0
-        self.hold = asyncio.Event()
+        self.hold, self.holds = asyncio.Event(), {}
+        self.beside = {}
         self.most = 0
 
     async def start(self):
@@ -34,30 +35,35 @@ class Fleet:
 class FleetWorker:
     def __init__(self, fleet):
         self.fleet, self.dead, self.closed = fleet, asyncio.Event(), False
-        self.now = 0
+        self.now, self.jobs = 0, []
 
     async def do(self, job):
         fleet = self.fleet
         fleet.begun[job] += 1
         self.now += 1
+        self.jobs.append(job)
+        for each in self.jobs:
+            fleet.beside[each] = max(fleet.beside.get(each, 0), len(self.jobs) - 1)
         fleet.most = max(fleet.most, self.now)
         try:
             if job == "raises":
                 raise ZeroDivisionError("the job's own")
             if job == "kills":
                 self.dead.set()
-            held, dead = asyncio.ensure_future(fleet.hold.wait()), self.dead.wait()
+            hold = fleet.holds.get(job, fleet.hold)
+            held, dead = asyncio.ensure_future(hold.wait()), self.dead.wait()
             waits = {held, asyncio.ensure_future(dead)}
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             for each in waits:
                 each.cancel()
-            if fleet.hold.is_set():
+            if hold.is_set():
                 fleet.finished[job] += 1
             if self.dead.is_set():
                 raise WorkerLostError("its node is gone")  # even if it was finished: nobody knows
             return f"{job} done"
         finally:
             self.now -= 1
+            self.jobs.remove(job)
 
     async def close(self):
         self.closed = True
@@ -112,26 +118,54 @@ async def test_a_job_that_kills_its_workers_is_given_up():
     await workers.close()
 
 
-async def test_a_job_that_was_lost_with_others_is_alone_at_its_last_attempt():
-    fleet = Fleet()
-    workers = Workers(fleet.start, workers=1, jobs=3)
+@pytest.mark.parametrize(
+    ("count", "refuse"),
+    [(1, ()), (2, ()), pytest.param(2, {4}, id="without another worker, one has to become idle")],
+)
+async def test_a_job_that_was_lost_twice_is_alone_at_its_last_attempt(count, refuse):
+    fleet = Fleet(refuse)
+    workers = Workers(fleet.start, workers=count, jobs=3)
+    await until(lambda: workers.live == count)
+    names = [f"job {number}" for number in range(12)]
     unlucky = asyncio.create_task(workers.do("unlucky"))
     for attempt in range(1, LOSSES):
         await until(lambda attempt=attempt: fleet.begun["unlucky"] == attempt)
-        beside = asyncio.create_task(workers.do(f"beside {attempt}"))
-        await until(lambda attempt=attempt: fleet.begun[f"beside {attempt}"] == 1)
-        fleet.workers[-1].dead.set()
-        if attempt == 1:
-            await until(lambda: fleet.begun["beside 1"] == 2)
-            first = beside
-    # The worker was given the others again before; it takes no more, and is alone then.
-    killing = asyncio.create_task(workers.do("kills"))
+        if attempt == LOSSES - 1:
+            # Every worker is busy, and more jobs keep coming.
+            fleet.holds = {name: asyncio.Event() for name in names}
+            jobs = [asyncio.create_task(workers.do(name)) for name in names]
+            await until(lambda: sum(fleet.begun[name] for name in names) == 3 * count - 1)
+        (worker,) = (each for each in fleet.workers if "unlucky" in each.jobs)
+        fleet.beside.clear()
+        worker.dead.set()
+    fleet.beside.pop("unlucky", None)
+    for name in names:
+        await until(lambda name=name: fleet.begun[name] or fleet.begun["unlucky"] == LOSSES)
+        fleet.holds[name].set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+    await until(lambda: fleet.begun["unlucky"] == LOSSES)
+    assert fleet.beside["unlucky"] == 0
+    late = asyncio.create_task(workers.do("late"))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert fleet.beside["unlucky"] == 0
     fleet.hold.set()
     assert await unlucky == "unlucky done"
-    with pytest.raises(WorkerLostError, match="the last alone"):
-        await killing
-    assert await asyncio.gather(first, beside) == ["beside 1 done", "beside 2 done"]
-    assert await workers.do("harmless") == "harmless done"
+    await asyncio.gather(late, *jobs)
+    assert fleet.beside["unlucky"] == 0
+    await workers.close()
+
+
+async def test_a_job_that_ends_workers_is_given_up_alone_and_harms_no_other():
+    fleet = Fleet()
+    fleet.holds["kills"] = asyncio.Event()
+    workers = Workers(fleet.start, workers=1, jobs=3)
+    jobs = [asyncio.create_task(workers.do(name)) for name in ("kills", "a", "b")]
+    fleet.hold.set()
+    done = await asyncio.gather(*jobs, return_exceptions=True)
+    assert "the last alone" in str(done[0])
+    assert done[1:] == ["a done", "b done"]
     await workers.close()
 
 
