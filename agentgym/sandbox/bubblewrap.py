@@ -53,6 +53,8 @@ class BubblewrapProvider:
         """Start a sandbox, from a snapshot or from the recipe's own root."""
         store = await self._ready()
         await store.disk.wait_for_room()
+        if store is not self._store:
+            raise SandboxError("the provider was closed while the sandbox waited for its start")
         own = () if snapshot is None else self._own(snapshot)
         if own and not recipe.image:
             recipe, layers = self._prepare(recipe, own, store)

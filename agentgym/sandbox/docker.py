@@ -63,6 +63,8 @@ class DockerProvider:
         """Start a sandbox, from a snapshot or from the recipe's own root."""
         store = await self._ready()
         await store.disk.wait_for_room()
+        if store is not self._store:
+            raise SandboxError("the provider was closed while the sandbox waited for its start")
         own = None if snapshot is None else self._own(snapshot)
         recipe, image = await to_thread(self._prepare, recipe, own, store)
         sandbox = DockerSandbox(store, recipe, start=self.start, on_close=self._open.discard)

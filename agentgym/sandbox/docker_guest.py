@@ -195,13 +195,15 @@ class DockerSandbox(Supervised):
         return size + (unlinked_bytes(self._init) if self._init else 0)
 
     async def _gone(self) -> None:
+        if self._ending is not None:
+            await asyncio.wait([self._ending])
         if self._init:
             await ended(self._init)
 
     def _left(self) -> int:
         return size_of(self._upper)
 
-    def _empty(self, most: int) -> Sequence[str]:
+    def _empty(self, most: int) -> tuple[int, str]:
         return empty_largest(self._upper, most)
 
     def _hides(self) -> bool:
@@ -356,6 +358,7 @@ class DockerSandbox(Supervised):
         if snapshot.provider != "docker":
             raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot be restored here")
         (image,) = snapshot.layers
+        await self._store.disk.wait_for_room()
         self._store.hold(image)
         try:
             await self._hang_up()

@@ -156,7 +156,7 @@ class BubblewrapSandbox(Supervised):
     def _left(self) -> int:
         return self._store.size(f"{self._upper}/u")
 
-    def _empty(self, most: int) -> Sequence[str]:
+    def _empty(self, most: int) -> tuple[int, str]:
         return self._store.empty(f"{self._upper}/u", most)
 
     def _hides(self) -> bool:
@@ -289,6 +289,7 @@ class BubblewrapSandbox(Supervised):
         """End everything inside and continue from an earlier snapshot."""
         if snapshot.provider != self._provider:
             raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot be restored here")
+        await self._store.disk.wait_for_room()
         self._store.hold(snapshot.layers)
         group, upper, layers = self._group, self._upper, self._layers
         try:

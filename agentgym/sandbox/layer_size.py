@@ -11,6 +11,8 @@ import os
 import stat
 from collections.abc import Iterator
 
+from agentgym.sandbox.removal import remove
+
 # An empty file takes no block but one of the disk's inodes, so it counts like a file of one byte.
 ENTRY_BYTES = 4096
 
@@ -20,7 +22,6 @@ UNKNOWN_BYTES = 2**62
 _LONGEST_PATH = 2**14
 # Sizes of the files that are emptied first, second and so on, in bytes.
 _LARGE = (2**26, 2**20, 2**16, 1)
-_NAMED = 1000
 # The kernel takes paths of 4,095 bytes, but a guest can nest deeper, one folder at a time.
 _KERNELS_PATH = 4_000
 _OPENING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -37,50 +38,53 @@ def size(layer: str, apparent: bool = False) -> int:
     """
     total = 0
     linked: set[tuple[int, int]] = set()
-    try:
-        for _, _, info in _files(layer):
-            if info.st_nlink > 1 and not stat.S_ISDIR(info.st_mode):
-                if (info.st_dev, info.st_ino) in linked:
-                    continue
-                linked.add((info.st_dev, info.st_ino))
-            holes = info.st_size if apparent and stat.S_ISREG(info.st_mode) else 0
-            total += max(info.st_blocks * 512, holes, ENTRY_BYTES)
-    except _TooDeepError:
-        return UNKNOWN_BYTES
+    for _, _, info in _files(layer):
+        if info is None:
+            return UNKNOWN_BYTES
+        if info.st_nlink > 1 and not stat.S_ISDIR(info.st_mode):
+            if (info.st_dev, info.st_ino) in linked:
+                continue
+            linked.add((info.st_dev, info.st_ino))
+        holes = info.st_size if apparent and stat.S_ISREG(info.st_mode) else 0
+        total += max(info.st_blocks * 512, holes, ENTRY_BYTES)
     return total
 
 
-def empty_largest(layer: str, most: int) -> list[str]:
-    """Empty the largest files of one layer until it occupies `most` bytes, or no file has any.
+def empty_largest(layer: str, most: int) -> tuple[int, str]:
+    """Empty the largest files of a layer that nothing uses, until all have `most` bytes of blocks.
+
+    Folders that are nested too deep to be read are removed with all that is in them.
 
     Returns:
-        The paths of the emptied files within the layer, at most `_NAMED` of them.
+        The number of files and folders that lost something, and the path of the first one within
+        the layer.
     """
-    left, emptied = size(layer), list[str]()
+    count, first, root = 0, "", os.path.realpath(layer)
+    for folder, name, info in _files(root):
+        if info is None:
+            _remove_in(folder, name)
+            count, first = count + 1, first or f"{folder[len(root) :]}/{name}"
     for least in _LARGE:
-        with contextlib.suppress(_TooDeepError):
-            for folder, name, info in _files(layer):
-                if left <= most:
-                    return emptied
-                taken = info.st_blocks * 512
-                if stat.S_ISREG(info.st_mode) and taken >= least and _empty(folder, name):
-                    left -= taken
-                    if len(emptied) < _NAMED:
-                        emptied.append(os.path.join(folder, name)[len(os.path.realpath(layer)) :])
-    return emptied
+        left = sum(_blocks(info) for _, _, info in _files(root))
+        for folder, name, info in _files(root):
+            if left <= most:
+                return count, first
+            if _blocks(info) >= least and _empty(folder, name):
+                left -= _blocks(info)
+                count, first = count + 1, first or f"{folder[len(root) :]}/{name}"
+    return count, first
 
 
-class _TooDeepError(Exception):
-    """A path is longer than `_LONGEST_PATH`."""
+def _blocks(info: os.stat_result | None) -> int:
+    """Return the bytes that a regular file occupies; 0 for anything else."""
+    return info.st_blocks * 512 if info is not None and stat.S_ISREG(info.st_mode) else 0
 
 
-def _files(layer: str) -> Iterator[tuple[str, str, os.stat_result]]:
+def _files(layer: str) -> Iterator[tuple[str, str, os.stat_result | None]]:
     """Yield folder, name and description of everything in a layer.
 
-    Only the names of the folders on one path are kept in memory.
-
-    Raises:
-        _TooDeepError: A path is too long.
+    Only the names of the folders on one path are kept in memory. A folder whose path is too long is
+    yielded a second time, without a description, and not read.
     """
     layer = os.path.realpath(layer)
     # By level: names of the folder's path, and of folders in it that are still to be read.
@@ -95,38 +99,45 @@ def _files(layer: str) -> Iterator[tuple[str, str, os.stat_result]]:
         folders: list[str] = []
         inner = "/".join(path)
         if len(inner) > _LONGEST_PATH:
-            raise _TooDeepError
-        # A live layer changes meanwhile: a file that has vanished occupies nothing.
-        with contextlib.suppress(OSError):
-            for name, info in _entries(layer + inner):
-                if stat.S_ISDIR(info.st_mode):
-                    folders.append(name)
-                yield layer + inner, name, info
+            yield layer + "/".join(path[:-1]), path[-1], None
+        else:
+            # A live layer changes meanwhile: a file that has vanished occupies nothing.
+            with contextlib.suppress(OSError):
+                for name, info in _entries(layer + inner):
+                    if stat.S_ISDIR(info.st_mode):
+                        folders.append(name)
+                    yield layer + inner, name, info
         pending.append(folders)
 
 
 def _empty(folder: str, name: str) -> bool:
-    """Empty a file of a guest that has ended; return whether that worked."""
+    """Empty a file; return whether that worked."""
+    with contextlib.suppress(OSError), _opened(folder) as above:
+        os.close(os.open(name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, dir_fd=above))
+        return True
+    return False
+
+
+def _remove_in(folder: str, name: str) -> None:
+    """Remove a folder with all that is in it, as far as possible."""
+    with contextlib.suppress(OSError), _opened(folder) as above:
+        remove(f"/proc/self/fd/{above}/{name}")
+
+
+@contextlib.contextmanager
+def _opened(folder: str) -> Iterator[int]:
+    opened = _open(folder)
     try:
-        opened = _open(folder)
-        try:
-            os.close(os.open(name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, dir_fd=opened))
-        finally:
-            os.close(opened)
-    except OSError:
-        return False
-    return True
+        yield opened
+    finally:
+        os.close(opened)
 
 
 def _entries(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the entries of a directory, whose path may be longer than the kernel takes."""
-    opened = _open(folder)
-    try:
-        with os.scandir(opened) as found:
-            for entry in found:
-                yield entry.name, entry.stat(follow_symlinks=False)
-    finally:
-        os.close(opened)
+    with _opened(folder) as opened, os.scandir(opened) as found:
+        for entry in found:
+            yield entry.name, entry.stat(follow_symlinks=False)
 
 
 def _open(folder: str) -> int:
@@ -135,9 +146,11 @@ def _open(folder: str) -> int:
         cut = len(rest)
         while len(os.fsencode(rest[:cut])) > _KERNELS_PATH:
             cut = rest.rindex("/", 0, min(cut, _KERNELS_PATH))
-        opened = os.open(rest[:cut], _OPENING, dir_fd=above)
-        if above is not None:
-            os.close(above)
+        try:
+            opened = os.open(rest[:cut], _OPENING, dir_fd=above)
+        finally:
+            if above is not None:
+                os.close(above)
         rest, above = rest[cut:].lstrip("/"), opened
         if not rest:
             return opened

@@ -158,10 +158,10 @@ class LayerStore:
         size: int = self._access.call("size", str(self.root / layer))
         return size
 
-    def empty(self, layer: str, most: int) -> list[str]:
-        """Empty the largest files of one layer until it occupies `most` bytes; return them."""
-        emptied: list[str] = self._access.call("empty", str(self.root / layer), most)
-        return emptied
+    def empty(self, layer: str, most: int) -> tuple[int, str]:
+        """Empty the largest files of one layer, see `layer_size.empty_largest`."""
+        count, first = self._access.call("empty", str(self.root / layer), most)
+        return count, first
 
     def save_delta(self, before: Sequence[str], after: Sequence[str], bounds: Bounds) -> bytes:
         """Return the difference of a stack to its base as an archive (see `delta.py`).

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -33,7 +34,6 @@ from agentgym.sandbox.supervised_shell import REPLY_S, SupervisedShell
 from agentgym.sandbox.transfer import FileTransfer
 from agentgym.sandbox.tree import LiveTree
 from agentgym.sandbox.watch import DiskWatch, Watch, Written
-from agentgym.threads import to_thread
 
 _log = logging.getLogger(__name__)
 
@@ -219,8 +219,8 @@ class Supervised(FileTransfer):
         """Return the bytes that the files of the ended guest occupy; this may be slow."""
         raise NotImplementedError
 
-    def _empty(self, most: int) -> Sequence[str]:
-        """Empty the ended guest's largest files until they occupy `most` bytes; return them."""
+    def _empty(self, most: int) -> tuple[int, str]:
+        """Empty the ended guest's largest files; see `layer_size.empty_largest`."""
         raise NotImplementedError
 
     async def _make_room(self, disk: DiskWatch) -> None:
@@ -229,11 +229,16 @@ class Supervised(FileTransfer):
         Otherwise neither its episode nor another one could be judged, and an agent could avoid a
         bad result by filling the disk faster than the disk is measured.
         """
-        if await disk.filled_by(self._left) and (emptied := await to_thread(self._empty, _KEPT)):
+        try:
+            emptied = await disk.make_room(self._left, functools.partial(self._empty, _KEPT))
+        except (OSError, SandboxError) as error:
+            _log.warning("warning: sandbox %s: its files cannot be emptied: %s", self.id, error)
+            return
+        if emptied is not None and emptied[0]:
             _log.warning(
                 "warning: sandbox %s: its files filled the disk of this machine; %d of them are "
                 "kept empty, the first: %r",
-                *(self.id, len(emptied), emptied[0][:200]),
+                *(self.id, emptied[0], emptied[1][:200]),
             )
 
     async def _furnish(self, disk: DiskWatch) -> None:

@@ -8,11 +8,14 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from agentgym.errors import SandboxError
 from agentgym.records import Limits
 from agentgym.sandbox.layer_size import ENTRY_BYTES, UNKNOWN_BYTES
-from agentgym.threads import to_thread
+from agentgym.threads import FILES, to_thread
+
+T = TypeVar("T")
 
 # One file may be as large as the limit, and its folder also takes space.
 _SLACK_BYTES = 2**20
@@ -26,6 +29,9 @@ _MEASURE_SHARE = 0.05
 # of what was free.
 _RESERVE_BYTES = 256 * 2**20
 _RESERVE_SHARE = 0.25
+# Least share of a guest that has filled a disk in what no living guest accounts for: the states of
+# ended ones that are still judged, and what other programs wrote.
+_FILLERS_SHARE = 0.125
 # Time for which a sandbox that is to start waits for space, in seconds.
 _ROOM_S = 30.0
 # Less than this is full before a guest that fills it has been measured.
@@ -70,8 +76,9 @@ class DiskWatch:
         self._folder = folder
         # Bytes added to the disk since the beginning, without subtracting freed ones.
         self._taken = 0
-        # Set when the first sandbox starts.
-        self._reserve = 0
+        # Space when the first sandbox started, and the part of it that guests may not fill.
+        self._began = self._reserve = 0
+        self._emptying = asyncio.Lock()
         self._due: dict[asyncio.Event, int] = {}
         self._guests: dict[asyncio.Event, Written] = {}
         self._ended: asyncio.Event | None = None
@@ -119,29 +126,42 @@ class DiskWatch:
                 self._looking.cancel()
                 self._looking = None
 
-    async def filled_by(self, written: Callable[[], int]) -> bool:
-        """Return whether the disk is almost full because of a sandbox that has just ended.
+    async def make_room(self, left: Callable[[], int], empty: Callable[[], T]) -> T | None:
+        """Empty files of a sandbox that has ended if it has filled the disk.
 
-        A guest may fill the disk and end its episode before it is measured. Its episode, and those
-        of others, could then not be judged.
+        A guest may fill the disk and end its episode before it is measured. Neither its episode nor
+        those of others could then be judged. The one that wrote the most loses its files, unless
+        it wrote only a small part of what is gone: then other programs fill the disk.
 
         Args:
-            written: Measures what it wrote; the others that are watched have written less.
+            left: Measures the files that it left; this may be slow.
+            empty: Empties some of them.
+
+        Returns:
+            What `empty` returned; None if it was not called.
         """
-        if self._space() >= self._reserve:
-            return False
-        own = await to_thread(written)
-        others = [await to_thread(guest.written) for guest in list(self._guests.values())]
-        return own >= self._reserve // 4 and own >= max(others, default=0)
+        # One after the other, so that the files of the largest are gone before the next is asked.
+        async with self._emptying:
+            if self._space() >= self._reserve:
+                return None
+            own = await to_thread(left)
+            others = [await to_thread(guest.written) for guest in list(self._guests.values())]
+            lost = self._began - self._space()
+            part = int((lost - sum(others)) * _FILLERS_SHARE)
+            if own < max(self._reserve // 4, part, *others):
+                return None
+            return await FILES.finish(empty)
 
     async def wait_for_room(self) -> None:
         """Wait while guests have filled the disk, until the largest of them has ended.
 
         Raises:
-            SandboxError: The disk has too little room for the first sandbox, or stays full.
+            SandboxError: The disk has too little room when the first sandbox of this process
+                starts, or stays full.
         """
-        if not self._reserve:
+        if not self._began:
             _require_room(self._folder)
+            self._begin()
             return
         until_s = time.monotonic() + _ROOM_S
         while self._space() < self._reserve // 4:
@@ -150,10 +170,15 @@ class DiskWatch:
                 raise SandboxError(f"{self._folder}: its disk is full; {left_mb:.0f} MB are left")
             await asyncio.sleep(_LOOK_S)
 
+    def _begin(self) -> None:
+        self._began = self._space()
+        self._reserve = min(_RESERVE_BYTES, int(self._began * _RESERVE_SHARE))
+
     async def _look(self) -> None:
-        free, space = self._free(), self._space()
-        began, suspect = space, None
-        reserve = alarm = self._reserve = min(_RESERVE_BYTES, int(space * _RESERVE_SHARE))
+        if not self._began:
+            self._begin()
+        free, suspect = self._free(), None
+        reserve = alarm = self._reserve
         while True:
             await asyncio.sleep(_LOOK_S)
             space = self._space()
@@ -163,9 +188,9 @@ class DiskWatch:
                 # It must be the same one twice, and the disk still full: a guest that frees its
                 # files while all are measured would have another one ended.
                 earlier = suspect
-                suspect = await self._suspect(lost=began - space, least=reserve // 4)
+                suspect = await self._suspect(lost=self._began - space, least=reserve // 4)
                 if suspect is None or (suspect is earlier and self._space() < alarm):
-                    # What it wrote stays until it is judged: the next one has to wait.
+                    # What it wrote stays until it has ended: the next one has to wait.
                     alarm = space // 2
                     self._end(suspect)
             before, free = free, self._free()

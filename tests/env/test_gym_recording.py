@@ -12,12 +12,22 @@ import agentgym
 import agentgym.vector
 from agentgym.env import gym_recording
 from agentgym.env.portal import portal
-from agentgym.errors import ConfigError, RecordError, SandboxDiedError, TaskError, VerifierError
+from agentgym.errors import (
+    ConfigError,
+    DiskFullError,
+    RecordError,
+    SandboxDiedError,
+    TaskError,
+    VerifierError,
+)
 from agentgym.eval.plan import resume_run
 from agentgym.eval.report import write_report
 from agentgym.eval.results import build_results
 from agentgym.record import waiting
+from agentgym.record.blobs import BlobStore
 from agentgym.record.database import writer_lock
+from agentgym.record.endings import Endings
+from agentgym.record.recorder import Recorder
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Verdict
 from agentgym.rollout.regrade import Fate, regrade_episode
@@ -100,6 +110,65 @@ def test_a_recorded_run_is_reported_verified_and_judged_again(make, folder):
     assert results["complete"] and results["summary"]["gym"]["mean_score"] == 1.0
     assert results["settings"]["tasks"] == [TASK]
     assert results["settings"]["user"] == "scripted"
+
+
+class Full:
+    """A disk that is full at some writes of one place."""
+
+    def __init__(self, monkeypatch, owner, name, times):
+        self.left, real = times, getattr(owner, name)
+
+        def write(*args, **named):
+            if self.left:
+                self.left -= 1
+                raise DiskFullError("the disk is full")
+            return real(*args, **named)
+
+        monkeypatch.setattr(owner, name, write)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(BlobStore, "put"), (Endings, "finish"), (Recorder, "finish"), (RunStore, "write_steps")],
+)
+def test_a_disk_that_was_full_for_a_while_loses_nothing(
+    make, folder, monkeypatch, owner, name, times
+):
+    monkeypatch.setattr(waiting, "_PAUSE_S", 0.01)
+    env = make(seed=4)
+    _, info = env.reset()
+    env.step(ask())
+    full = Full(monkeypatch, owner, name, times)
+    env.step(refund(info["params"]["case"]["order"]))
+    env.step(SUBMIT)
+    env.close()
+    assert full.left == 0
+    store = RunStore.open(folder)
+    assert [(row.state, row.steps, row.verdict.score) for row in store.episodes()] == [
+        ("done", 3, 1.0)
+    ]
+    ending = store.endings.find(1)
+    assert ending.state and not ending.unkept and ending.evidence
+    store.close()
+
+
+def test_an_episode_that_cannot_start_is_recorded_once_whatever_the_disk(make, folder, monkeypatch):
+    monkeypatch.setattr(waiting, "_PAUSE_S", 0.01)
+    env = make()
+    env.reset(seed=1)
+    full = Full(monkeypatch, Recorder, "finish", 0)
+
+    async def fails(*_, **__):
+        full.left = 2
+        raise SandboxDiedError("gone")
+
+    monkeypatch.setattr(env.environment, "start", fails)
+    with pytest.raises(SandboxDiedError):
+        env.reset(seed=2)
+    assert full.left == 0
+    env.close()
+    assert len(read(folder, "status")) == 2
 
 
 def test_recording_changes_nothing_that_is_seen(make):

@@ -4,17 +4,18 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
 from agentgym.errors import SandboxError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Limits, Recipe
-from agentgym.sandbox import supervised, watch
+from agentgym.sandbox import layer_size, supervised, watch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker_guest import DockerSandbox
 from agentgym.sandbox.guest import BubblewrapSandbox
-from agentgym.sandbox.layer_size import ENTRY_BYTES, empty_largest, size
+from agentgym.sandbox.layer_size import ENTRY_BYTES, UNKNOWN_BYTES, empty_largest, size
 from agentgym.sandbox.watch import DiskWatch
 
 MB = 2**20
@@ -31,17 +32,18 @@ async def write(box, path, count):
 @pytest.fixture
 def disk(monkeypatch):
     """The disk of all providers: its space is what the dict says, until files are emptied."""
-    room = {"space": 1000 * MB}
+    room = {"space": 20 * MB}
     monkeypatch.setattr(DiskWatch, "_space", lambda self: room["space"])
     for kind in (BubblewrapSandbox, DockerSandbox):
 
         def empty(self, most, real=kind._empty):
             emptied = real(self, most)
-            room["space"] = 1000 * MB
+            room["space"] = 20 * MB
             return emptied
 
         monkeypatch.setattr(kind, "_empty", empty)
     monkeypatch.setattr(watch, "_RESERVE_BYTES", 16 * MB)
+    monkeypatch.setattr(watch, "_RESERVE_SHARE", 0.8)
     monkeypatch.setattr(supervised, "_KEPT", MB)
     return room
 
@@ -54,7 +56,7 @@ async def test_what_fills_the_disk_is_emptied_and_the_rest_is_judged(provider, d
     # The space is gone faster than the disk is measured twice.
     disk["space"] = 1 * MB
     kept = await filler.seal()
-    assert disk["space"] == 1000 * MB
+    assert disk["space"] == 20 * MB
     tree = await provider.open_tree(kept)
     assert tree.read("/root/report") == bytes(1000)
     assert tree.read("/root/large") == b""
@@ -70,7 +72,7 @@ async def test_who_wrote_less_than_another_keeps_all_files(provider, disk):
     disk["space"] = 1 * MB
     tree = await provider.open_tree(await honest.seal())
     assert tree.stat("/root/large").size == 6 * MB
-    disk["space"] = 1000 * MB
+    disk["space"] = 20 * MB
 
 
 async def test_an_ended_filler_makes_room_before_its_episode_ends(provider, disk):
@@ -92,13 +94,13 @@ async def test_a_sandbox_waits_for_space_and_not_for_ever(provider, disk, monkey
     starting = asyncio.ensure_future(provider.start(RECIPE))
     await asyncio.sleep(0.5)
     assert not starting.done()
-    disk["space"] = 1000 * MB
+    disk["space"] = 20 * MB
     await starting
     disk["space"] = 1 * MB
     monkeypatch.setattr(watch, "_ROOM_S", 0.2)
     with pytest.raises(SandboxError, match="its disk is full; 1 MB are left"):
         await provider.start(RECIPE)
-    disk["space"] = 1000 * MB
+    disk["space"] = 20 * MB
 
 
 @pytest.mark.parametrize(("name", "told"), [("_LEAST_MB", "MB"), ("_LEAST_FILES", "files")])
@@ -121,14 +123,91 @@ def test_the_largest_files_are_emptied_first(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "a" / "small")
     (tmp_path / "b" / "large").chmod(0)
     os.mkfifo(tmp_path / "fifo")
-    before = size(str(tmp_path))
-    assert empty_largest(str(tmp_path), before) == []
-    emptied = empty_largest(str(tmp_path), MB)
-    assert set(emptied) == {"/b/large", "/b/larger", "/odd\n"}
-    assert size(str(tmp_path)) <= MB
-    assert (tmp_path / "a" / "medium").stat().st_size == 100_000
-    assert set(empty_largest(str(tmp_path), 0)) == {"/a/small", "/a/medium"}
-    assert size(str(tmp_path)) == 9 * ENTRY_BYTES
+
+    def left():
+        return {name for name in sizes if (tmp_path / name).stat().st_size}
+
+    assert empty_largest(str(tmp_path), 20 * MB) == (0, "")
+    count, first = empty_largest(str(tmp_path), MB)
+    assert count == 3 and first in ("/b/large", "/b/larger", "/odd\n")
+    assert left() == {"a/small", "a/medium"}
+    # Files without a block take no space that emptying could give back.
+    for number in range(50):
+        (tmp_path / f"empty{number}").touch()
+    assert empty_largest(str(tmp_path), 200_000) == (0, "")
+    assert empty_largest(str(tmp_path), 0)[0] == 2
+    assert not left() and size(str(tmp_path)) == 59 * ENTRY_BYTES
+
+
+def test_what_is_nested_too_deep_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(layer_size, "_LONGEST_PATH", 20)
+    deep = tmp_path / "a" / ("b" * 12) / ("c" * 12)
+    deep.mkdir(parents=True)
+    (deep / "large").write_bytes(bytes(5 * MB))
+    (tmp_path / "z").mkdir()
+    (tmp_path / "z" / "large").write_bytes(bytes(3 * MB))
+    (tmp_path / "z" / "small").write_bytes(b"x")
+    assert size(str(tmp_path)) == UNKNOWN_BYTES
+    assert empty_largest(str(tmp_path), MB) == (2, f"/a/{'b' * 12}/{'c' * 12}")
+    assert not deep.exists() and (tmp_path / "z" / "small").read_bytes() == b"x"
+    assert size(str(tmp_path)) < MB
+
+
+async def test_files_of_an_honest_episode_survive_while_those_of_a_filler_are_emptied(
+    provider, disk, monkeypatch
+):
+    filler, honest = [await provider.start(RECIPE) for _ in range(2)]
+    await write(filler, "/root/large", 9 * MB)
+    await write(honest, "/root/large", 6 * MB)
+    real = type(filler)._empty
+
+    def slowly(self, most):
+        time.sleep(0.4)
+        return real(self, most)
+
+    monkeypatch.setattr(type(filler), "_empty", slowly)
+    disk["space"] = 1 * MB
+    sealing = asyncio.ensure_future(filler.seal())
+    await asyncio.sleep(0.15)
+    tree = await provider.open_tree(await honest.seal())
+    assert tree.stat("/root/large").size == 6 * MB
+    tree = await provider.open_tree(await sealing)
+    assert tree.stat("/root/large").size == 0
+
+
+async def test_a_disk_that_others_have_filled_takes_no_files(provider, disk):
+    disk["space"] = 1000 * MB
+    honest = await provider.start(RECIPE)
+    await write(honest, "/root/large", 6 * MB)
+    disk["space"] = 1 * MB
+    tree = await provider.open_tree(await honest.seal())
+    assert tree.stat("/root/large").size == 6 * MB
+
+
+async def test_an_episode_that_ends_while_its_files_are_emptied_keeps_the_small_ones(
+    provider, disk, monkeypatch
+):
+    filler = await provider.start(RECIPE)
+    for number in range(20):
+        await write(filler, f"/root/small{number}", 10_000)
+    await write(filler, "/root/large", 9 * MB)
+    calls = []
+    real = type(filler)._empty
+
+    def slowly(self, most):
+        calls.append(most)
+        time.sleep(0.5)
+        return real(self, most)
+
+    monkeypatch.setattr(type(filler), "_empty", slowly)
+    disk["space"] = 1 * MB
+    async with asyncio.timeout(20):
+        while not calls:
+            await asyncio.sleep(0.02)
+    tree = await provider.open_tree(await filler.seal())
+    assert len(calls) == 1
+    assert [tree.stat(f"/root/small{number}").size for number in range(20)] == [10_000] * 20
+    assert tree.stat("/root/large").size == 0
 
 
 # --- the record on the same disk ---------------------------------------------------------------
@@ -210,3 +289,4 @@ def test_agents_that_fill_a_small_disk_are_scored(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count("failed  score 0.00") == 4, done.stderr
+    assert "are kept empty" in done.stderr, "the watch was faster"
