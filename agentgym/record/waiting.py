@@ -68,5 +68,5 @@ class RecordThread(Threads):
             left.set()
             await asyncio.wait({running})
             if not running.cancelled():
-                running.exception()  # nobody waits for it any more
+                running.exception()  # the caller is gone, so it is read here
             raise
