@@ -61,7 +61,7 @@ class RecordThread(Threads):
                     self._until_s = None
                     return done
 
-        running = asyncio.ensure_future(super().finish(patiently))
+        running = self._begun(patiently)
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from agentgym.errors import SandboxError
+from agentgym.errors import DiskFullError, SandboxError
+from agentgym.record import waiting
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Limits, Recipe
 from agentgym.sandbox import layer_size, supervised, watch
@@ -232,6 +233,32 @@ async def test_a_run_waits_while_its_disk_is_full(tmp_path, monkeypatch):
     await asyncio.wait_for(adding, 20)
     assert len(store.episodes()) == 101
     store.close()
+
+
+async def test_calls_share_the_time_for_a_full_disk_and_a_cancelled_one_does_not_wait(monkeypatch):
+    monkeypatch.setattr(waiting, "_FULL_S", 0.5)
+    monkeypatch.setattr(waiting, "_PAUSE_S", 0.05)
+    thread, calls = waiting.RecordThread(), []
+
+    def full(name):
+        calls.append(name)
+        raise DiskFullError("full")
+
+    began_s = time.monotonic()
+    done = await asyncio.gather(
+        *(thread.finish(full, name) for name in "abcdef"), return_exceptions=True
+    )
+    assert {type(one) for one in done} == {DiskFullError}
+    assert time.monotonic() - began_s < 2
+    assert await thread.finish(lambda: 7) == 7
+    monkeypatch.setattr(waiting, "_FULL_S", 60)
+    waits = asyncio.ensure_future(thread.finish(full, "late"))
+    while "late" not in calls:
+        await asyncio.sleep(0.01)
+    waits.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(waits, 10)
+    thread.close()
 
 
 FILL = """
