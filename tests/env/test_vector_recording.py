@@ -10,6 +10,7 @@ import agentgym
 import agentgym.vector
 from agentgym.env.portal import portal
 from agentgym.errors import ConfigError, RecordError, SandboxDiedError, TaskError
+from agentgym.record import waiting
 from agentgym.record.database import writer_lock
 from agentgym.record.store import RunStore
 from agentgym.rollout.replay import Agreement, verify_episode
@@ -182,7 +183,8 @@ def test_lanes_share_the_run_with_other_environments_and_let_go_of_it(make, fold
     assert sorted(row.plan.agent for row in episodes(folder)) == ["gym", "gym", "single"]
 
 
-def test_a_full_disk_ends_lanes_unscored_and_is_told_when_it_is_closed(make, folder):
+def test_a_full_disk_ends_lanes_unscored_and_is_told_when_it_is_closed(make, folder, monkeypatch):
+    monkeypatch.setattr(waiting, "_FULL_S", 0.2)
     envs = make(2)
     envs.reset(seed=1)
     store = envs.recordings[0]._run.store

@@ -19,7 +19,7 @@ from agentgym.errors import (
     SandboxLimitError,
 )
 from agentgym.records import Snapshot
-from agentgym.sandbox import docker_store, fork_server, guest, runtime, store
+from agentgym.sandbox import docker_store, fork_server, guest, runtime, store, watch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider
 from agentgym.sandbox.layer_names import MAX_LAYERS
@@ -115,7 +115,9 @@ async def test_wall_time_ends_the_sandbox(provider, recipe):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to fill a small tmpfs")
-async def test_a_full_disk_is_an_error_message_in_the_guest(tmp_path, recipe):
+async def test_a_full_disk_is_an_error_message_in_the_guest(tmp_path, recipe, monkeypatch):
+    for least in ("_LEAST_MB", "_LEAST_FILES"):
+        monkeypatch.setattr(watch, least, 0)
     small = tmp_path / "small"
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=755", "tmpfs", small], check=True)
