@@ -199,7 +199,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         size = int(self.headers["Content-Length"])
-        request = json.loads(self.rfile.read(size))
+        body = self.rfile.read(size)
+        if len(body) < size:
+            raise ConnectionError("the client gave up while it sent its request")
+        request = json.loads(body)
         if self.path != "/v1/chat/completions":
             return self._send(404, json.dumps({"error": {"message": f"no {self.path}"}}).encode())
         reply = self.chat.next_reply(request, self.headers)
