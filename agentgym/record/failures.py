@@ -13,9 +13,8 @@ from agentgym.record.bounds import QueryBounds
 class Reported:
     """A context in which every failure of a database is raised as a RecordError.
 
-    A disk that is full is a DiskFullError.
-
-    It is entered for every statement, so it is no generator.
+    A full disk is a DiskFullError. The context is entered for every statement, so it is no
+    generator.
 
     Args:
         path: The database file, for messages.

@@ -248,11 +248,11 @@ class Supervised(FileTransfer):
             SandboxError: The preparation failed; a limit that ends it counts as a failed start.
         """
 
-        # Before the services, because their writes count but their time does not.
         async def make_room() -> None:
             await self._gone()
             await self._make_room(disk)
 
+        # Before the services, because their writes count but their time does not.
         written = Written(self._written, self._hides)
         self._watch = Watch(self.recipe.limits, disk, written, self._end, make_room)
         with contextlib.suppress(SandboxEndedError):

@@ -169,7 +169,7 @@ async def test_a_job_that_ends_workers_is_given_up_alone_and_harms_no_other():
     await workers.close()
 
 
-async def test_a_job_that_is_cancelled_while_it_waits_to_be_alone_keeps_nobody_out():
+async def test_a_job_that_is_cancelled_while_it_waits_to_be_alone_reserves_no_worker():
     fleet = Fleet()
     workers = Workers(fleet.start, workers=1, jobs=2)
     both = [asyncio.create_task(workers.do(name)) for name in "ab"]
