@@ -211,6 +211,8 @@ class Lane:
         seen = self._element(done.observation)
         verdict = done.verdict
         if verdict is None:
+            if done.terminated or done.truncated:  # rewarded by a server that gives no verdicts
+                info |= {"status": "scored", "scored": True}
             return LaneResult(seen, info, float(done.reward), done.terminated, done.truncated)
         if not verdict.scored:
             why = complaint(verdict)

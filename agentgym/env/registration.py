@@ -76,9 +76,11 @@ def make(
         keep_states_mb: Largest size of these states together, in megabytes. None: as the run says,
             in a new one 1024.
         server: Address of an ``agentgym serve`` that plays and records the episodes, such as
-            ``"ws://127.0.0.1:8765"`` (docs/server.md). The task is one of the server's, and may be
-            None if it has one; its sandboxes, steps, users and records are the server's, too, so
-            of the other arguments only `seed`, `render_mode` and `record_as` are taken.
+            ``"ws://127.0.0.1:8765"`` (docs/server.md), or of a server of OpenEnv, such as
+            ``"openenv+http://127.0.0.1:8000"`` (docs/bridges.md). The task is one of the server's,
+            and may be None if it has one; its sandboxes, steps, users and records are the
+            server's, too, so of the other arguments only `seed`, `render_mode` and `record_as` are
+            taken.
         server_token: Token for the server. Empty: that of AGENTGYM_SERVE_TOKEN.
 
     Raises:

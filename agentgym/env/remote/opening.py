@@ -17,6 +17,9 @@ from agentgym.env.portal import Portal, portal
 from agentgym.env.remote import wire
 from agentgym.env.remote.connection import TOKEN_VARIABLE, Address, RemoteSession
 from agentgym.env.remote.environment import RemoteEnvironment, RemoteLabels
+from agentgym.env.remote.openenv.address import PREFIX, OpenEnvAddress
+from agentgym.env.remote.openenv.description import describe
+from agentgym.env.remote.openenv.environment import OpenEnvEnvironment
 from agentgym.env.vector import TIMEOUT_S, VectorEnvironment
 from agentgym.errors import ConfigError, NotFoundError, ServerError
 
@@ -39,7 +42,7 @@ def make_remote(
     """Make the environment of a task on a server; see `agentgym.make`.
 
     Args:
-        server: Address of the server.
+        server: Address of the server; ``openenv+http://…`` for one of OpenEnv (docs/bridges.md).
         task: Name of the task; empty if the server has one.
         token: Token of an account; empty takes that of AGENTGYM_SERVE_TOKEN.
         name: Name under which the server records the episodes.
@@ -53,6 +56,9 @@ def make_remote(
         NotFoundError: It has no task of that name.
         ConfigError: Another argument is wrong.
     """
+    if _is_openenv(server):
+        (other,) = _open_openenv(OpenEnvAddress.parse(server, token, call_s, trust), [task])
+        return GymEnv(_as_local(other), seed=seed, render_mode=render_mode)
     address = _address(server, token, name, call_s, trust)
     session, (environment,) = portal().run(open_environments(address, [task]))
     try:
@@ -80,7 +86,7 @@ def make_remote_vector(
     """Make a vector environment on a server, all lanes in one session; see `agentgym.vector.make`.
 
     Args:
-        server: Address of the server.
+        server: Address of the server; ``openenv+http://…`` for one of OpenEnv (docs/bridges.md).
         tasks: Name of the task of each lane.
         token: Token of an account; empty takes that of AGENTGYM_SERVE_TOKEN.
         name: Name under which the server records the episodes.
@@ -93,6 +99,15 @@ def make_remote_vector(
         NotFoundError: It has no task of one of the names.
         ConfigError: Another argument is wrong.
     """
+    if _is_openenv(server):
+        # The lane waits for as long, and ends the episode then.
+        others = _open_openenv(OpenEnvAddress.parse(server, token, 2 * timeout_s), tasks)
+        return VectorEnvironment(
+            [_as_local(other) for other in others],
+            seed=seed,
+            autoreset_mode=autoreset_mode,
+            timeout_s=timeout_s,
+        )
     address = _address(server, token, name, timeout_s, None)
     session, environments = portal().run(open_environments(address, tasks))
     try:
@@ -139,6 +154,34 @@ async def open_environments(
     return session, made
 
 
+def _is_openenv(server: object) -> bool:
+    return isinstance(server, str) and server.startswith(PREFIX)
+
+
+def _open_openenv(address: OpenEnvAddress, tasks: Sequence[str]) -> list[OpenEnvEnvironment]:
+    """Return an environment for each lane, on a server of OpenEnv.
+
+    Raises:
+        ServerError: The server cannot be reached, refuses, or has no usable action.
+    """
+    told = portal().run(describe(address))
+    made = [OpenEnvEnvironment(address, told, task) for task in tasks]
+    _others_of(portal()).update(made)
+    return made
+
+
+@functools.cache
+def _others_of(home: Portal) -> weakref.WeakSet[OpenEnvEnvironment]:
+    """Return the environments that are left when the process ends."""
+    environments = weakref.WeakSet[OpenEnvEnvironment]()
+
+    async def close_all() -> None:
+        await asyncio.gather(*(each.close() for each in tuple(environments)))
+
+    home.at_close(close_all)
+    return environments
+
+
 @functools.cache
 def _sessions_of(home: Portal) -> weakref.WeakSet[RemoteSession]:
     """Return the sessions that are left when the process ends."""
@@ -171,7 +214,7 @@ def _address(
     return Address(server, token, name, call_s, trust=trust)
 
 
-def _as_local(environment: RemoteEnvironment) -> Environment:
+def _as_local(environment: RemoteEnvironment | OpenEnvEnvironment) -> Environment:
     """Return an environment as the type that the Gymnasium classes name."""
     return cast("Environment", environment)
 
