@@ -183,6 +183,8 @@ def test_an_action_that_the_server_refuses_is_an_observation(counter, env, code)
         ("[" * 100_000, "bad_message"),
         ("[" + "[]," * 300_000 + "[]]", "bad_message"),
         ('{"type": "observation", "data": {"reward": NaN}}', "bad_message"),
+        ('{"type": "observation", "data": {"reward": 1e999}}', "bad_message"),
+        ('{"type": "observation", "data": {"reward": 1' + "0" * 400 + "}}", "bad_message"),
         ("[]", "bad_message"),
         ('{"type": "observation", "data": []}', "bad_message"),
         (b"\xff\xfe", "bad_message"),

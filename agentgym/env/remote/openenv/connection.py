@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
@@ -25,6 +26,8 @@ OPEN_S: Final = 20.0
 _LEAVE_S: Final = 5.0
 _ANSWER_BYTES: Final = 64 * 2**20
 _MESSAGE_CHARS: Final = 500
+_DIGITS: Final = 300
+"""Digits of an integer that fits a float."""
 
 
 class Connection:
@@ -112,17 +115,30 @@ def _answer_of(text: str | bytes, url: str) -> dict[str, Any]:
     if bounds.is_too_rich(text):
         raise ServerError("bad_message", f"{url} sent a message with far too many values")
     try:
-        answer = json.loads(text, parse_constant=_refuse_constant)
+        answer = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_short
+        )
     except (ValueError, RecursionError) as error:
         raise ServerError("bad_message", f"{url} sent no JSON: {error}") from error
     if not isinstance(answer, dict) or not isinstance(answer.get("data", {}), dict):
-        # An answer of an MCP server has no data, but it is an object too.
-        raise ServerError("bad_message", f"{url} sent no message of OpenEnv: {answer!r:.200}")
+        raise ServerError("bad_message", f"{url} sent JSON that is no message of OpenEnv")
     return answer
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _short(text: str) -> int:
+    if len(text) > _DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(text)
 
 
 def code_of(answer: Mapping[str, Any]) -> str:
@@ -131,7 +147,7 @@ def code_of(answer: Mapping[str, Any]) -> str:
 
 
 def said_in(answer: Mapping[str, Any]) -> str:
-    """Return the message of an error, one of JSON-RPC included; empty if there is none."""
+    """Return the message of an error, one of JSON-RPC included; empty without one."""
     data = answer.get("data", {})
     error = data.get("error")
     inner = error.get("message") if isinstance(error, Mapping) else None

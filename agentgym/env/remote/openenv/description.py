@@ -1,4 +1,4 @@
-"""What a server of OpenEnv says about its environment: its name, its actions as tools."""
+"""Asks a server of OpenEnv about its environment: its name, its actions as tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SAID_CHARS: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a server says about its environment.
+    """The description that a server gives of its environment.
 
     Attributes:
         name: Name of the environment.

@@ -65,7 +65,7 @@ def _text_of(data: Mapping[str, Json]) -> str:
 
 
 def _picture(value: object) -> Image | None:
-    """Return the picture in a text of base64; None if there is none."""
+    """Return the picture in a text of base64; None for any other text."""
     if not isinstance(value, str):
         return None
     try:
