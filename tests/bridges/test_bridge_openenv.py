@@ -41,12 +41,19 @@ def server_of_openenv(python, kind):
         port = free.getsockname()[1]
     program = Path(__file__).with_name("openenv_server.py")
     with subprocess.Popen((python, program, kind, str(port))) as running:
-        until = time.monotonic() + 120
-        while socket.socket().connect_ex(("127.0.0.1", port)):
-            assert running.poll() is None and time.monotonic() < until
-            time.sleep(0.1)
-        yield f"openenv+http://127.0.0.1:{port}"
-        running.terminate()
+        try:
+            until = time.monotonic() + 120
+            while not _answers(port):
+                assert running.poll() is None and time.monotonic() < until
+                time.sleep(0.1)
+            yield f"openenv+http://127.0.0.1:{port}"
+        finally:
+            running.terminate()
+
+
+def _answers(port):
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.mark.parametrize(("kind", "tool"), [("counter", "step"), ("tools", "add")])

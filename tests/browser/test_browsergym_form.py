@@ -177,10 +177,32 @@ def test_calls_are_found_in_free_text(text, calls):
     assert calls_in(text).splitlines() == calls
 
 
-def test_calls_that_never_close_are_looked_for_in_little_time():
+@pytest.mark.parametrize(
+    "text",
+    ["click(" * 16_000, "click(" + "\\'" * 40_000, "click('" * 10_000, "click(\"'" * 9_000],
+)
+def test_calls_that_never_close_are_looked_for_in_little_time(text):
     began_s = time.monotonic()
-    assert calls_in("click(" * 16_000) == ""
+    assert calls_in(text) == ""
     assert time.monotonic() - began_s < 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" + ".a" * 1_500,
+        "-" * 1_500 + "1",
+        "f" + "()" * 1_500,
+        "f" + "[0]" * 1_500,
+        "click(" + "-" * 900 + "1)",
+        "click(" + "a(" * 80 + ")" * 81,
+        "click('" + "1" * 5_000 + "')",
+    ],
+)
+def test_values_that_are_nested_too_deeply_are_refused(text):
+    with pytest.raises(ActionError) as refused:
+        decode(text)
+    assert len(str(refused.value)) < 6_000
 
 
 @pytest.mark.parametrize("text", ["tab_focus(1e999)", f"scroll(0, {'9' * 400})"])

@@ -206,3 +206,14 @@ def test_hostile_text_takes_no_more_than_linear_time():
         excused(text, text + "1", f"echo $$; {text}")
     # Quadratic patterns took minutes here.
     assert time.process_time() - began < 30
+
+
+@pytest.mark.parametrize("template", ["X" * 19_900 + "bXXX", "a" + "X" * 9_000 + "-z", "X" * 64])
+def test_a_long_template_of_mktemp_costs_nothing(template):
+    masking = MASKING.after(f"true # mktemp {template}")
+    began = time.process_time()
+    for _ in range(100):
+        masking.path("/tmp/m/f1")
+    masking.file("/tmp/m/f1", "a" * 60_000)
+    # Each path took seconds here, in which the process heard no signal.
+    assert time.process_time() - began < 5

@@ -52,6 +52,7 @@ _PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
 _MOST_CHARS: Final = 100_000
 _MOST_UNCLOSED: Final = 20
 _NAMED: Final = re.compile(rf"\b(?:{'|'.join(_PARAMETERS)})\s*\(|(?P<other>#[^\n]*)")
+_MARK: Final = re.compile(r"[()'\"]")
 _QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 
 
@@ -82,7 +83,10 @@ def decode(
     if not body:
         raise ActionError("expected a call such as click('12'), got nothing")
     checked = {node["ref"]: bool(node.get("checked")) for node in nodes if node.get("ref")}
-    actions = [_action(*_call(statement), checked) for statement in body]
+    try:
+        actions = [_action(*_call(statement), checked) for statement in body]
+    except (MemoryError, RecursionError):  # what was parsed can still be nested too deeply to read
+        raise ActionError(f"expected flat values in calls, got {text[:200]!r}") from None
     return [_in_viewports(action, viewport) for action in actions]
 
 
@@ -109,23 +113,27 @@ def calls_in(text: str) -> str:
 
 def _end_of_call(text: str, start: int) -> int:
     """Return where the call ends whose bracket was opened before `start`; 0 if it does not."""
-    depth, at = 1, start
-    while at < len(text):
-        quoted = _QUOTED.match(text, at)
-        if quoted is not None:
-            at = quoted.end()
-            continue
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
-        at += 1
-        if depth == 0:
-            return at
+    depth, at, unclosed = 1, start, set[str]()
+    while (mark := _MARK.search(text, at)) is not None:
+        sign, at = mark[0], mark.end()
+        if sign in "()":
+            depth += 1 if sign == "(" else -1
+            if depth == 0:
+                return at
+        elif sign not in unclosed:
+            quoted = _QUOTED.match(text, mark.start())
+            if quoted is not None:
+                at = quoted.end()
+            else:  # then no later quote of its kind is closed either
+                unclosed.add(sign)
     return 0
 
 
 def _call(statement: ast.stmt) -> tuple[str, dict[str, Any]]:
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise ActionError(f"expected a call such as click('12'), got {ast.unparse(statement)!r}")
+        shown = ast.unparse(statement)[:200]
+        raise ActionError(f"expected a call such as click('12'), got {shown!r}")
     name = call.func.id
     if name not in _PARAMETERS:
         raise ActionError(f"{name} is no action that can be done here: {', '.join(_PARAMETERS)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from agentgym.record.volatile.kinds import mask_kinds
@@ -19,7 +20,10 @@ LONGEST_CHARS = 1_000_000
 """Longer texts are compared unmasked: masking takes a second for each million characters."""
 
 _TEMPLATE = re.compile(r"(?<![\w.-])(?=[\w.-]*[^\WX])[\w.-]*X{3,}[\w.-]*")
+_DRAWN = re.compile(r"(.*[^X]|)(X+)([^X]*)", re.DOTALL)
 _COMMAND_CHARS, _MOST_TEMPLATES, _ROUNDS = 20_000, 20, 6
+_TEMPLATE_CHARS = 64
+"""Longer words are no templates: to look for one would take time with the square of its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,8 @@ class Masking:
     def after(self, command: str) -> Masking:
         """Return the rules after the execution of a command."""
         found = _TEMPLATE.findall(command[:_COMMAND_CHARS]) if "mktemp" in command else []
-        known = dict.fromkeys((*self.templates, *found))
+        short = (template for template in found if len(template) <= _TEMPLATE_CHARS)
+        known = dict.fromkeys((*self.templates, *short))
         return replace(self, templates=tuple(known)[:_MOST_TEMPLATES])
 
     def text(self, text: str) -> str:
@@ -87,10 +92,17 @@ class Masking:
 
     def _without_temporary_names(self, text: str) -> str:
         for template in self.templates:
-            head, drawn, tail = re.fullmatch(r"(.*?)(X+)([^X]*)", template).groups()  # type: ignore[union-attr]
-            name = rf"{re.escape(head)}[A-Za-z0-9]{{{len(drawn)}}}{re.escape(tail)}"
-            text = re.sub(name, "<temp>", text)
+            text = _names_of(template).sub("<temp>", text)
         return text
+
+
+@lru_cache(maxsize=256)
+def _names_of(template: str) -> re.Pattern[str]:
+    """Return the pattern of the names that `mktemp` makes of a template."""
+    parts = _DRAWN.fullmatch(template)
+    assert parts is not None, "a template has three X"
+    head, drawn, tail = parts.groups()
+    return re.compile(rf"{re.escape(head)}[A-Za-z0-9]{{{len(drawn)}}}{re.escape(tail)}")
 
 
 def command_of(action: Action) -> str:
