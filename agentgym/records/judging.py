@@ -50,10 +50,11 @@ class Exhibit:
 
     Attributes:
         id: ``E1``, ``E2``, …; judgements cite it.
-        kind: ``step``, ``answer``, ``changes``, ``file`` or ``screenshot``.
+        kind: ``step``, ``answer``, ``message``, ``changes``, ``file`` or ``screenshot``.
         title: Its origin, in the grader's words.
         text: Its text.
         image: ``uint8[H, W, 3]`` RGB, or None.
+        left_out: Whether a part of an answer, a message or a file is not in the text.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Exhibit:
     title: str
     text: str = ""
     image: Image | None = None
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Judgement:
         cited: Exhibits of that vote.
         votes: All votes, in order.
         judge: Name of the judge's model.
+        left_out: Ids of answers, messages and files of which the judge did not see everything.
     """
 
     met: Met | None
@@ -101,3 +104,4 @@ class Judgement:
     cited: tuple[str, ...]
     votes: tuple[Vote, ...]
     judge: str
+    left_out: tuple[str, ...] = ()

@@ -29,7 +29,7 @@ from agentgym.records import (
     Step,
     WebRequest,
 )
-from agentgym.verify.judge.exhibits import Show, gather
+from agentgym.verify.judge.exhibits import Show, gather, with_left_out
 from agentgym.verify.judge.opening import HOW
 from agentgym.verify.service_state import ServicesSeen
 
@@ -177,7 +177,9 @@ class EpisodeEvidence(CommonEvidence):
         if self.judge_with is None:
             raise VerifierError(f"this check asks a judge and none is set; {HOW}")
         asked = Criterion(criterion) if isinstance(criterion, str) else criterion
-        return self.decide(asked, gather(cast(Evidence, self), show), votes=votes, top_k=top_k)
+        exhibits = gather(cast(Evidence, self), show)
+        found = self.decide(asked, exhibits, votes=votes, top_k=top_k)
+        return with_left_out(found, exhibits)
 
     def decide(
         self, criterion: Criterion, exhibits: Sequence[Exhibit], *, votes: int, top_k: int

@@ -31,6 +31,7 @@ def criterion(
     top_k: int = 5,
     unclear: str = "fail",
     unwritten: str = "ask",
+    left_out: str = "fail",
 ) -> CheckResult:
     """A criterion is met according to more than half of the judge's votes.
 
@@ -52,7 +53,10 @@ def criterion(
         unclear: Result without a majority of the votes: `fail`, `not_applicable` or `error`.
         unwritten: Result if only messages are shown and the agent wrote no message: `ask` the judge
             anyway, or one of `fail` and `not_applicable`.
+        left_out: Result of a yes if the answer, a message or a file was too long or too many to
+            show, so that an agent can hide something there: `fail`, or `ignore` for the yes.
     """
+    _check_left_out(left_out)
     asked = _question(criterion, (), show, votes, top_k)
     if unclear not in _UNDECIDED:
         raise VerifierError(f"unclear: expected one of {', '.join(_UNDECIDED)}; got {unclear!r}")
@@ -62,6 +66,8 @@ def criterion(
         return CheckResult(_UNDECIDED[unwritten], "no such message was written")
     found = evidence.judge(asked, show, votes=votes, top_k=top_k)
     assert found.met is not None
+    if hidden := _hidden(found, left_out):
+        return hidden
     status = {"yes": CheckStatus.PASS, "no": CheckStatus.FAIL}.get(found.met.value)
     return CheckResult(status or _UNDECIDED[unclear], _message(found, found.met.value))
 
@@ -74,6 +80,7 @@ def scale(
     votes: int = 1,
     top_k: int = 5,
     pass_from: float = 1.0,
+    left_out: str = "fail",
 ) -> CheckResult:
     """A criterion is met to a degree: the level that the judge chooses gives the credit.
 
@@ -95,15 +102,35 @@ def scale(
         votes: Number of answers.
         top_k: Number of screenshots shown.
         pass_from: Lowest score that passes.
+        left_out: As for `judge.criterion`, for every level above the lowest.
     """
+    _check_left_out(left_out)
     asked = _question(criterion, _levels(levels), show, votes, top_k)
     if isinstance(pass_from, bool) or not isinstance(pass_from, (int, float)):
         raise VerifierError(f"pass_from: expected a number, got {pass_from!r}")
     if pass_from not in [level.score for level in asked.levels] or pass_from == 0:
         raise VerifierError(f"pass_from: expected the score of a level above 0, got {pass_from!r}")
     found = evidence.judge(asked, show, votes=votes, top_k=top_k)
+    if hidden := _hidden(found, left_out):
+        return hidden
     status = CheckStatus.PASS if found.score >= pass_from else CheckStatus.FAIL
     return CheckResult(status, _message(found, found.level), found.score)
+
+
+def _check_left_out(left_out: str) -> None:
+    if left_out not in ("fail", "ignore"):
+        raise VerifierError(f"left_out: expected fail or ignore; got {left_out!r}")
+
+
+def _hidden(found: Judgement, left_out: str) -> CheckResult | None:
+    """Return the failure of a good answer about texts that were not shown in whole."""
+    if left_out == "ignore" or found.score == 0 or not found.left_out:
+        return None
+    answer = found.level or str(found.met)
+    told = f"{', '.join(found.left_out)} could not be shown in whole"
+    return CheckResult(
+        CheckStatus.FAIL, f"{told}, so this does not count: {_message(found, answer)}"
+    )
 
 
 def _question(

@@ -1,7 +1,8 @@
 """Exhibits: the pieces of evidence that a judge is shown and can cite.
 
-Long texts lose their middle. An agent's thoughts are not shown, because an intention does not prove
-an action.
+Long texts lose their middle; an exhibit says whether that is the case for what the agent has
+written, because an agent can put there what it wants to hide. An agent's thoughts are not shown,
+because an intention does not prove an action.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from agentgym.errors import GuestFileError, VerifierError
-from agentgym.records import Exhibit, Image, Json, Step
+from agentgym.records import Exhibit, Image, Json, Judgement, Step
 from agentgym.task.state import path_matches
 from agentgym.verify.messages.sources import Written, check_source, written
 
@@ -46,6 +47,10 @@ _HEARD_CHARS = 1_000
 MOST_CHANGES = 300
 _LOOKED_AT = 100_000
 _READ_BYTES = 1024 * 1024
+_ODD_SHARE = 0.2
+"""A file with a larger share of undecodable bytes is no text; in others they are shown escaped."""
+
+_KINDS_WRITTEN = ("answer", "message", "file")
 
 
 def check_show(show: Sequence[Show]) -> None:
@@ -132,17 +137,40 @@ def cut(text: str, limit: int) -> str:
     return f"{text[:half]}\n[{left_out} characters left out]\n{text[-half:]}"
 
 
+def is_written(exhibit: Exhibit) -> bool:
+    """Return whether an exhibit is what the agent has left for people to read."""
+    return exhibit.kind in _KINDS_WRITTEN
+
+
+def shortened(exhibit: Exhibit, text: str) -> Exhibit:
+    """Return an exhibit with a shorter text; it says if the agent's own words were left out."""
+    lost = is_written(exhibit) and text != exhibit.text
+    return replace(exhibit, text=text, left_out=exhibit.left_out or lost)
+
+
+def with_left_out(judgement: Judgement, exhibits: Sequence[Exhibit]) -> Judgement:
+    """Return a judgement that names the exhibits of which the judge did not see everything."""
+    ids = [exhibit.id for exhibit in exhibits if exhibit.left_out]
+    return replace(judgement, left_out=tuple(dict.fromkeys((*ids, *judgement.left_out))))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Piece:
     kind: str
     title: str
     text: str = ""
     image: Image | None = None
+    left_out: bool = False
+
+
+def _cut(kind: str, title: str, text: str, limit: int) -> _Piece:
+    """Return a piece whose text the agent has written."""
+    return _Piece(kind, title, cut(text, limit), left_out=len(text) > limit)
 
 
 def _numbered(pieces: Sequence[_Piece]) -> list[Exhibit]:
     return [
-        Exhibit(f"E{number}", piece.kind, piece.title, piece.text, piece.image)
+        Exhibit(f"E{number}", piece.kind, piece.title, piece.text, piece.image, piece.left_out)
         for number, piece in enumerate(pieces, 1)
     ]
 
@@ -162,12 +190,12 @@ def _plain(value: Json) -> str:
 
 def _ending(evidence: Evidence) -> _Piece:
     if evidence.gave_up is not None:
-        return _Piece("answer", "The agent gave up, saying:", cut(evidence.gave_up, ANSWER_CHARS))
+        return _cut("answer", "The agent gave up, saying:", evidence.gave_up, ANSWER_CHARS)
     if evidence.answer is None:
         return _Piece("answer", "The agent submitted no answer: the episode was ended for it")
     if not evidence.answer:
         return _Piece("answer", "The agent ended the episode with an empty answer")
-    return _Piece("answer", "The agent submitted this answer:", cut(evidence.answer, ANSWER_CHARS))
+    return _cut("answer", "The agent submitted this answer:", evidence.answer, ANSWER_CHARS)
 
 
 def _messages(messages: Sequence[tuple[Source, Written]], item: Show) -> list[_Piece]:
@@ -176,7 +204,7 @@ def _messages(messages: Sequence[tuple[Source, Written]], item: Show) -> list[_P
     pieces = [_message(source, one) for source, one in messages[:MOST_MESSAGES]]
     if len(messages) > MOST_MESSAGES:
         more = len(messages) - MOST_MESSAGES
-        pieces.append(_Piece("message", f"{more} more messages are left out"))
+        pieces.append(_Piece("message", f"{more} more messages are left out", left_out=True))
     return pieces
 
 
@@ -187,7 +215,9 @@ def _message(source: Source, one: Written) -> _Piece:
     if one.subject:
         lines.append(f"Subject: {cut(one.subject, _HEARD_CHARS)}\n")
     title = f"A message of the agent: {_on_one_line(f'{_plain(source)}, {one.name}')}"
-    return _Piece("message", title, "\n".join((*lines, cut(one.text, MESSAGE_CHARS))))
+    lost = len(one.text) > MESSAGE_CHARS or len(one.subject or "") > _HEARD_CHARS
+    text = "\n".join((*lines, cut(one.text, MESSAGE_CHARS)))
+    return _Piece("message", title, text, left_out=lost)
 
 
 def _changes(evidence: Evidence) -> _Piece:
@@ -221,7 +251,8 @@ def _files(tree: FileTree, glob: str) -> list[_Piece]:
     pieces = [_file(tree, path) for path in paths[:MOST_FILES]]
     if len(paths) > MOST_FILES:
         more = len(paths) - MOST_FILES
-        pieces.append(_Piece("file", f"{more} more files match {glob} and are left out"))
+        told = f"{more} more files match {glob} and are left out"
+        pieces.append(_Piece("file", told, left_out=True))
     return pieces
 
 
@@ -252,13 +283,14 @@ def _file(tree: FileTree, path: str) -> _Piece:
     if stat is None or stat.kind != "file":
         return _Piece("file", f"{title} (no longer a file)")
     if stat.size > _READ_BYTES:
-        return _Piece("file", f"{title} ({stat.size} bytes, too long to show)")
+        return _Piece("file", f"{title} ({stat.size} bytes, too long to show)", left_out=True)
     data = tree.read(path, max_bytes=_READ_BYTES)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return _Piece("file", f"{title} ({len(data)} bytes that are no UTF-8 text)")
-    return _Piece("file", title + ("" if text else " (empty)"), cut(text, FILE_CHARS))
+    odd = len(data.decode("utf-8", "replace")) - len(data.decode("utf-8", "ignore"))
+    if odd > max(1, _ODD_SHARE * len(data)):
+        told = f"{title} ({len(data)} bytes that are no UTF-8 text)"
+        return _Piece("file", told, left_out=True)
+    text = data.decode("utf-8", "backslashreplace").rstrip()
+    return _cut("file", title + ("" if data else " (empty)"), text, FILE_CHARS)
 
 
 def _on_one_line(path: str) -> str:

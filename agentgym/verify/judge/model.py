@@ -225,7 +225,8 @@ class ModelJudge:
     ) -> Judgement:
         shown = await self._select(client, criterion, exhibits, top_k)
         ballots = [self._vote(client, criterion, shown, i) for i in range(votes)]
-        return count(criterion, await _all(ballots), self.name)
+        found = count(criterion, await _all(ballots), self.name)
+        return replace(found, left_out=tuple(exhibit.id for exhibit in shown if exhibit.left_out))
 
     async def _select(
         self, client: Client, criterion: Criterion, exhibits: Sequence[Exhibit], top_k: int

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from agentgym.records import Exhibit
-from agentgym.verify.judge.exhibits import cut
+from agentgym.verify.judge.exhibits import cut, shortened
 
 BATCH = 8
 STUB_CHARS = 300
@@ -53,5 +52,5 @@ def fit(criterion: str, exhibits: Sequence[Exhibit], chars: int) -> list[Exhibit
         shorter = cut(text, max(STUB_CHARS, len(text) - (size - chars) - _NOTE_CHARS))
         if len(shorter) < len(text):
             size -= len(text) - len(shorter)
-            kept[place] = replace(kept[place], text=shorter)
+            kept[place] = shortened(kept[place], shorter)
     return kept

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agentgym.errors import VerifierError
 from agentgym.records import Criterion, Exhibit, Judgement, Met, Vote
-from agentgym.verify.judge.exhibits import cut
+from agentgym.verify.judge.exhibits import cut, is_written, shortened
 from agentgym.verify.judge.votes import count
 
 REDUCED_CHARS = 6_000
@@ -43,7 +43,10 @@ def reduced(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
     few = len(exhibits) <= MOST_REDUCED
     kept = list(exhibits) if few else [*exhibits[:half], *exhibits[-half:]]
     limit = _limit([len(exhibit.text) for exhibit in kept])
-    return [_smaller(exhibit, limit) for exhibit in kept]
+    smaller = [_smaller(exhibit, limit) for exhibit in kept]
+    if not few and any(is_written(exhibit) for exhibit in exhibits[half:-half]):
+        smaller[half] = replace(smaller[half], left_out=True)
+    return smaller
 
 
 def blamed(criterion: Criterion, votes: int, judge: str, problem: UnansweredError) -> Judgement:
@@ -59,7 +62,8 @@ def blamed(criterion: Criterion, votes: int, judge: str, problem: UnansweredErro
 def withheld(exhibit: Exhibit) -> Exhibit:
     """Return an exhibit without its content, which kept the judge from answering before."""
     told = "[left out: about it, whole or shortened, you gave no answer in time]"
-    return replace(exhibit, title=cut(exhibit.title, _TITLE_CHARS), text=told, image=None)
+    smaller = replace(exhibit, title=cut(exhibit.title, _TITLE_CHARS), image=None)
+    return shortened(smaller, told)
 
 
 def _limit(sizes: Sequence[int]) -> int:
@@ -77,4 +81,5 @@ def _smaller(exhibit: Exhibit, limit: int) -> Exhibit:
     text = cut(exhibit.text, limit)
     if exhibit.image is not None:
         text = f"{text}\n[the picture is left out]".lstrip("\n")
-    return replace(exhibit, title=cut(exhibit.title, _TITLE_CHARS), text=text, image=None)
+    smaller = replace(exhibit, title=cut(exhibit.title, _TITLE_CHARS), image=None)
+    return shortened(smaller, text)

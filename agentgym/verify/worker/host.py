@@ -216,7 +216,7 @@ class Answers:
 
 
 def _exhibit(fields: Mapping[str, Any], steps: Sequence[Step]) -> Exhibit:
-    texts = {name: fields[name] for name in ("id", "kind", "title", "text")}
+    texts = {name: fields[name] for name in ("id", "kind", "title", "text", "left_out")}
     image = None
     if "screen" in fields:
         image = steps[fields["screen"]].observation.image

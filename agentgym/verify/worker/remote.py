@@ -35,7 +35,7 @@ from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
 from agentgym.verify.checking import blame_grader
 from agentgym.verify.evidence import refusal
-from agentgym.verify.judge.exhibits import Show, gather
+from agentgym.verify.judge.exhibits import Show, gather, with_left_out
 from agentgym.verify.room import artifact_key, pack_artifacts
 from agentgym.verify.service_state import digest_of
 
@@ -251,20 +251,20 @@ class RemoteEvidence:
             raise blame_grader(refusal(self.checkpoint, "judge"))
         self._ask("judge.there")
         asked = Criterion(criterion) if isinstance(criterion, str) else criterion
-        exhibits = [self._portable(one) for one in gather(cast(Evidence, self), show)]
+        exhibits = gather(cast(Evidence, self), show)
         judgement: Judgement = self._ask(
             "judge",
             criterion=dataclasses.asdict(asked),
-            exhibits=exhibits,
+            exhibits=[self._portable(one) for one in exhibits],
             votes=votes,
             top_k=top_k,
         )
-        return judgement
+        return with_left_out(judgement, exhibits)
 
     def _portable(self, exhibit: Exhibit) -> dict[str, Any]:
         """Return an exhibit as JSON; a picture is named by its step, and the host has it."""
         fields: dict[str, Any] = {
-            name: getattr(exhibit, name) for name in ("id", "kind", "title", "text")
+            name: getattr(exhibit, name) for name in ("id", "kind", "title", "text", "left_out")
         }
         if exhibit.image is not None:
             fields["screen"] = next(
