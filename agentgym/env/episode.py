@@ -20,6 +20,7 @@ from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import EndedEpisode
 from agentgym.env.first_observation import first_observation, with_lines
+from agentgym.env.kept_calls import KeptCalls
 from agentgym.env.parts import EpisodeParts, fork_parts, make_parts
 from agentgym.env.prefix_replay import repeat
 from agentgym.env.survival import survived
@@ -108,6 +109,7 @@ class Episode:
         self._turn = asyncio.Lock()
         self._answer: str | None = None
         self._gave_up: str | None = None
+        self._kept = KeptCalls()
         self.environment.live.add(self)
 
     @classmethod
@@ -190,7 +192,7 @@ class Episode:
 
     async def _step(self, decision: object, recorded: Sequence[StepEvent]) -> Transition:
         parts = self._parts
-        taken = read_decision(decision)
+        taken = self._kept.keep(read_decision(decision))
         if parts.conversation is not None:
             parts.conversation.expect(recorded)
         started, alive, told = time.perf_counter(), True, ""
@@ -287,6 +289,7 @@ class Episode:
             child.assignment = self.assignment
             child.steps, child.began_s = list(self.steps), self.began_s
             child._answer, child._gave_up = self._answer, self._gave_up
+            child._kept = replace(self._kept)
             child.reset_s = time.perf_counter() - started_s
             try:
                 if self.over:

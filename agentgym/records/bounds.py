@@ -7,6 +7,7 @@ that no later reader gets a value that it cannot hold.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Final
@@ -44,6 +45,7 @@ _MAX_BITS: Final = 1024
 """Largest size of an integer in bits; other JSON readers refuse larger ones."""
 
 _MAX_COMPLAINT: Final = 200
+_VALUE_BYTES: Final = 64
 
 _MAX_MARKS: Final = 2 * MAX_VALUES + 1_000
 """Commas and opening brackets of an action with as many values as it may have, and some more."""
@@ -148,6 +150,29 @@ def _is_small(value: object) -> bool:
         elif part is not None and kind is not float and kind is not bool:
             return False
     return True
+
+
+def memory_of(value: object) -> int:
+    """Return about how many bytes a JSON value takes in memory; it may be anything within bounds.
+
+    A text takes up to four bytes for each character.
+
+    Example:
+        >>> memory_of({"text": "a" * 1_000}) // 1_000, memory_of("😀" * 1_000) // 1_000
+        (1, 4)
+    """
+    size, todo = 0, [value]
+    while todo:
+        part = todo.pop()
+        size += _VALUE_BYTES
+        if isinstance(part, str):
+            size += sys.getsizeof(part)
+        elif isinstance(part, Mapping):
+            todo += part.keys()
+            todo += part.values()
+        elif isinstance(part, (list, tuple)):
+            todo += part
+    return size
 
 
 def malformed(complaint: object) -> Action:

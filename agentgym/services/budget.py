@@ -48,7 +48,7 @@ class CallLimits:
     cpu_s: float = 4.0
     wall_s: float = 60.0
     memory_bytes: int = 2**30
-    state_bytes: int = 128 * 2**20
+    state_bytes: int = 32 * 2**20
 
 
 LIMITS: Final = CallLimits()

@@ -29,6 +29,8 @@ from agentgym.session.kept_answers import KeptAnswers
 from agentgym.session.plans import EpisodePlans
 from agentgym.session.step_writer import StepWriter
 
+_JUDGED_AT_A_TIME: Final = 8
+
 STOP_S: Final = 60.0
 """Longest time in seconds for pending calls to end when the server ends."""
 
@@ -193,8 +195,15 @@ class Session:
         """
         self.over = self.over or str(why)
         self._watch.cancel()
+        # A judgement copies the state of the services, so not all of them run at the same time.
+        judged = asyncio.Semaphore(_JUDGED_AT_A_TIME)
+
+        async def leave(episode: SessionEpisode) -> None:
+            async with judged:
+                await episode.leave(why)
+
         leaving = {
-            asyncio.create_task(episode.leave(why))
+            asyncio.create_task(leave(episode))
             for episode in self._episodes.values()
             if not episode.over or episode.busy
         }

@@ -1,0 +1,36 @@
+"""Bounds the memory that the calls of one episode take until its verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from agentgym.records import Decision
+from agentgym.records.bounds import malformed, memory_of
+
+KEPT_BYTES: Final = 16 * 2**20
+"""Memory that the calls and replies of one episode may take together."""
+
+
+@dataclass(slots=True)
+class KeptCalls:
+    """Counts the calls that an episode keeps.
+
+    One call may have a million characters, an episode thousands of calls, and a process holds
+    those of all its live episodes.
+
+    Attributes:
+        taken_bytes: Memory that they take so far.
+    """
+
+    taken_bytes: int = 0
+
+    def keep(self, decision: Decision) -> Decision:
+        """Return a decision as it is kept and executed: beyond the bound its call is malformed."""
+        size = memory_of(decision.action.arguments) + memory_of(decision.reply)
+        if self.taken_bytes + size > KEPT_BYTES:
+            told = f"the calls of an episode may take {KEPT_BYTES // 2**20} MiB together"
+            decision = replace(decision, action=malformed(told), reply=None)
+            size = memory_of(decision.action.arguments)
+        self.taken_bytes += size
+        return decision
