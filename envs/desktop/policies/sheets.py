@@ -8,9 +8,10 @@ from collections.abc import Generator
 from agentgym.records import Action
 from agentgym.task.reference_policy import View
 
-from .moves import Moves, copy_all, element_comes, focused_title, titles, until
+from .moves import Moves, copy_all, element_comes, focused_title, titles, until, window_comes
 from .office import cells, go_to
 
+_FILES = "Thunar$"
 _PANEL = "tint2"
 _TRIES = 8
 
@@ -26,9 +27,9 @@ def read_files(
         count: How many there are.
         pattern: What each of the texts holds.
     """
-    texts = []
+    texts: list[str] = []
+    yield from bring(view, _FILES)
     for place in range(count):
-        yield from bring(view, "Thunar$")
         yield from element_comes(view, "cell", kind)
         # The tree has the files in their order, without their names.
         listed = view.find_all("cell", kind)
@@ -36,9 +37,13 @@ def read_files(
             raise LookupError(f"{len(listed)} files are a {kind}, expected {count}")
         yield view.act("click", ref=listed[place]["ref"], count=2)
         yield from until(
-            view, lambda: not focused_title(view).endswith("Thunar"), "the opened file"
+            view,
+            lambda: not re.search(_FILES, focused_title(view) or "Thunar"),
+            "the opened file",
         )
         texts.append((yield from _copy_new(view, pattern, texts)))
+        yield view.act("press", keys="Alt+F4")
+        yield from window_comes(view, _FILES)
     return texts
 
 
@@ -59,26 +64,25 @@ def open_sheet(view: View, name: str, cell: str) -> Moves:
 
 
 def bring(view: View, pattern: str) -> Moves:
-    """Bring a window to the front as `switch_to` does, and wait for the focus each time.
+    """Bring a window to the front, as Alt+Tab does, and look whether it came.
 
     Raises:
         LookupError: There is no such window.
     """
-    shown = [title for title in titles(view) if title != _PANEL]
-    for count in range(1, len(shown) + 1):
+    for _ in range(_TRIES):
         before = focused_title(view)
         if re.search(pattern, before):
             return
-        if count == len(shown):
+        # The window that was in front before comes first. A busy desktop may lose a key.
+        behind = [title for title in reversed(titles(view)) if title not in (_PANEL, before)]
+        places = [place for place, title in enumerate(behind, 1) if re.search(pattern, title)]
+        if not places:
             break
         yield view.act("key_down", key="Alt")
-        yield view.act("press", keys=" ".join(["Tab"] * count))
+        yield view.act("press", keys=" ".join(["Tab"] * places[0]))
         yield view.act("key_up", key="Alt")
-        yield from until(
-            view,
-            lambda before=before: focused_title(view) not in ("", before),
-            f"another window than {before!r}",
-        )
+        if focused_title(view) in ("", before):
+            yield view.act("wait", seconds=0.5)
     raise LookupError(f"no window {pattern}; windows: {titles(view)}")
 
 
