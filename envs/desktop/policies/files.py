@@ -147,8 +147,9 @@ def text(view: View) -> str:
 def replace_line(view: View, number: int, line: str) -> Moves:
     """Put another line in place of one of the editor's; the first has the number 0."""
     yield view.act("press", keys="Control+Home")
-    if number:
-        yield view.act("press", keys=" ".join(["Down"] * number))
+    # One action presses only so many keys.
+    for start in range(0, number, 25):
+        yield view.act("press", keys=" ".join(["Down"] * min(25, number - start)))
     yield view.act("press", keys="Home Shift+End")
     yield view.act("type", text=line)
 
