@@ -152,3 +152,37 @@ def new_slide(view: View) -> Moves:
     count = len(slides(view))
     yield view.act("press", keys="Control+Return")
     yield from slides_come(view, count + 1)
+
+
+def lines(view: View) -> list[str]:
+    """Return the paragraphs of the slide that is open."""
+    return [str(node.get("value", "")) for node in view.find_all("paragraph")]
+
+
+def replace_on_slides(view: View, pairs: list[tuple[str, str]]) -> Moves:
+    """Replace texts on all slides, by the dialog of Impress, which stays open meanwhile."""
+    yield view.act("press", keys="Control+H")
+    yield from window_comes(view, "^Find and Replace")
+    for pair in pairs:
+        yield from until(view, lambda: len(_fields(view)) == 2, "the fields of the dialog")
+        for place, text in enumerate(pair):
+            yield view.act("type", ref=_fields(view)[place]["ref"], text=text)
+            yield from until(
+                view,
+                lambda place=place, text=text: (
+                    len(_fields(view)) == 2 and _fields(view)[place].get("value") == text
+                ),
+                f"the field with {text!r}",
+            )
+        yield view.click("button", "Replace All")
+        # The application does not answer while it searches.
+        yield from element_comes(view, "button", "Close")
+    yield view.click("button", "Close")
+    yield from window_goes(view, "^Find and Replace")
+
+
+def _fields(view: View) -> list[dict[str, Any]]:
+    """Return the text fields of the dialog in front."""
+    nodes = view.nodes
+    start = next((n for n, node in enumerate(nodes) if node.get("role") == "dialog"), len(nodes))
+    return [node for node in nodes[start:] if node.get("role") == "textbox"]
