@@ -40,7 +40,7 @@ __all__ = [
 CANVAS = (176, 47)
 """Where the corner of a picture is shown that is not scrolled or enlarged."""
 
-_TOOLS = {"Pencil": "Pencil", "Shape": "", "Crop": "Cropping", "Scale": "Scal"}
+_TOOLS = {"Pencil": "Pencil", "Shape": "Press <Alt>, <Shift>", "Crop": "Cropping", "Scale": "Scal"}
 _NAMES = (
     *("Pencil", "Eraser", "Highlighter", "Text", "Rectangle selection", "Free selection"),
     *("Line", "Curve", "Shape", "Crop", "Scale", "Rotate", "Skew", "Filters"),
@@ -63,6 +63,42 @@ def apply(view: View) -> Moves:
     last = max(buttons, key=lambda node: node["box"][0])
     yield view.act("click", ref=last["ref"])
     yield from until(view, lambda: bool(view.find_all("label", re.compile("Pencil.*"))), "the end")
+
+
+def option(view: View, tool: str, name: str) -> Moves:
+    """Choose an option of a tool from its menu, which closes then."""
+    yield from element_comes(view, "togglebutton", f"{tool} options")
+    yield view.click("togglebutton", f"{tool} options")
+    yield from element_comes(view, "radio", name)
+    yield view.click("radio", name)
+    yield from until(view, lambda: not view.find_all("radio", name), "the closed menu")
+
+
+def set_colour(view: View, colour: str) -> Moves:
+    """Make a colour, such as ``#1D5C8F``, the main colour by the editor of colours."""
+    below = [
+        n for n in view.find_all("togglebutton", "Menu") if n["box"][1] > view_height(view) // 2
+    ]
+    first = min(below, key=lambda node: node["box"][0])
+    yield view.act("click", ref=first["ref"])
+    yield from element_comes(view, "button", "Custom color")
+    yield view.click("button", "Custom color")
+    yield from element_comes(view, "textbox", "Color Name")
+    yield view.enter("Color Name", f"{colour}\n")
+
+    def is_there() -> bool:
+        return bool(view.find_all("textbox", "Color Name", value=colour))
+
+    yield from until(view, is_there, f"the colour {colour}")
+    yield view.act("press", keys="Escape")
+    yield from until(view, lambda: not view.find_all("textbox", "Color Name"), "the closed editor")
+
+
+def save_picture(view: View) -> Moves:
+    """Save the picture in front, which has changes: its title has a star until then."""
+    yield from window_comes(view, r"^\*")
+    yield view.act("press", keys="Control+S")
+    yield from window_comes(view, r"^[^*].*\.\w+$")
 
 
 def set_number(view: View, place: int, number: int) -> Moves:
