@@ -35,7 +35,7 @@ class Connection:
 
     def __init__(self, address: OpenEnvAddress, socket: ClientConnection) -> None:
         self.address, self._socket = address, socket
-        self.lost = False
+        self.lost = self._answered = False
 
     @classmethod
     async def open(cls, address: OpenEnvAddress) -> Connection:
@@ -74,6 +74,7 @@ class Connection:
             async with asyncio.timeout(self.address.call_s):
                 await self._socket.send(json.dumps(message, allow_nan=False))
                 text = await self._socket.recv()
+            self._answered = True
             return _answer_of(text, self.address.url)
         except TimeoutError:
             self._drop()
@@ -89,7 +90,7 @@ class Connection:
     def _ended(self, kind: str, error: ConnectionClosed) -> str:
         reason = "" if error.rcvd is None else f" ({error.rcvd.code} {error.rcvd.reason})"
         told = f"{self.address.url} closed the connection{reason[:_MESSAGE_CHARS]}"
-        if kind == "reset":
+        if kind == "reset" or not self._answered:
             told += "; it does so if all its places are taken: see max_concurrent_envs there"
         return told
 
