@@ -70,9 +70,15 @@ def rename(view: View, old: str, new: str) -> Moves:
 def go_to_folder(view: View, path: str) -> Moves:
     """Show a folder, by the field of the place."""
     yield view.act("press", keys="Control+L")
-    yield from element_comes(view, "textbox", "")
+    yield from until(view, lambda: _focused(view, "textbox"), "the field of the place")
     yield view.act("type", text=f"{path}\n")
     yield from window_comes(view, f"^{re.escape(path.rsplit('/', 1)[-1])} - Thunar$")
+    # Until the folder is read, keys go to the field.
+    yield from until(view, lambda: _focused(view, "table"), "the folder")
+
+
+def _focused(view: View, role: str) -> bool:
+    return bool(view.find_all(role, focused=True))
 
 
 def names(view: View) -> Generator[Action, None, list[str]]:
@@ -107,7 +113,7 @@ def move(view: View, source: str, wanted: list[str], target: str) -> Moves:
     yield view.act("press", keys="Control+X")
     yield from go_to_folder(view, target)
     yield view.act("press", keys="Control+V")
-    yield from until(view, lambda: len(_lines(view)) == len(wanted), f"{len(wanted)} entries")
+    yield from until(view, lambda: len(_lines(view)) >= len(wanted), f"{len(wanted)} entries")
     yield from go_to_folder(view, source)
 
 
