@@ -30,12 +30,12 @@ def visible_cells(bus, node, size, deadline):
     first = _first(bus, node, left, top, deadline)
     if first is None:
         return []
-    cell, box = first
+    cell, box, y = first
     row, column = _place(bus, node, cell, deadline)
     if row is None:
         return [(*cell, box)]
-    across = _line(bus, node, box, deadline, right, axis=0)
-    down = _line(bus, node, box, deadline, bottom, axis=1)[: _MOST_CELLS // len(across)]
+    across = _line(bus, node, box, deadline, right, axis=0, along=y)
+    down = _line(bus, node, box, deadline, bottom, axis=1, along=box[0] + _INSIDE)[: _MOST_CELLS // len(across)]
     grid = [(r, c) for r in range(len(down)) for c in range(len(across))]
     asked = [
         (node.bus, node.path, TABLE, "GetAccessibleAt", GLib.Variant("(ii)", (row + r, column + c)))
@@ -49,11 +49,14 @@ def visible_cells(bus, node, size, deadline):
 
 
 def _first(bus, node, left, top, deadline):
-    """Return the cell in the top left corner and its box; headers may lie above it."""
-    for down in range(_INSIDE, _HEADER, 6):
-        cell = _at(bus, node, left + _INSIDE, top + down, deadline)
-        if cell is not None:
-            return cell
+    """Return the cell in the top left corner, its box, and at what height it was found.
+
+    Headers may lie above it, or over its upper part where the table is scrolled.
+    """
+    for y in range(top + _INSIDE, top + _HEADER, 6):
+        found = _at(bus, node, left + _INSIDE, y, deadline)
+        if found is not None:
+            return (*found, y)
     return None
 
 
@@ -84,14 +87,17 @@ def _place(bus, node, cell, deadline):
     return row[0], column[0]
 
 
-def _line(bus, node, box, deadline, edge, axis):
-    """Return the boxes of a row (axis 0) or a column, from one cell to the edge of what shows."""
+def _line(bus, node, box, deadline, edge, axis, along):
+    """Return the boxes of a row (axis 0) or a column, from one cell to the edge of what shows.
+
+    The cells are looked for `along` a height of the screen, or a distance from its left edge.
+    """
     boxes = [box]
     while len(boxes) < _MOST_LINES and time.monotonic() < deadline:
         beyond = box[axis] + box[axis + 2] + _INSIDE
         if beyond >= edge:
             break
-        point = (beyond, box[1] + _INSIDE) if axis == 0 else (box[0] + _INSIDE, beyond)
+        point = (beyond, along) if axis == 0 else (along, beyond)
         found = _at(bus, node, *point, deadline)
         if found is None or found[1][axis] <= box[axis]:
             break

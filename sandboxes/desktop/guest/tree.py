@@ -175,7 +175,9 @@ class Reader:
         if node.parent.role == "desktop":
             return True
         left, top, width, height = node.box
-        if node.role == _CELL or node.role == "menu bar" and not height:
+        if node.role == "menu bar" and not height:
+            return False
+        if node.role == _CELL and node.name:
             return False
         if width <= 0 or height <= 0:
             return True
@@ -230,10 +232,13 @@ class Reader:
         stack = [(node, 0, "") for node in reversed(root.children)]
         while stack and given < most:
             node, depth, above = stack.pop()
-            if not node.shown or not node.role or self._is_nothing(node):
+            if not node.shown or not node.role:
                 continue
-            inner = depth
-            if not (node.role in LAYOUT and not node.name):
+            inner, is_nothing = depth, self._is_nothing(node)
+            # A cell of a picture and a text, such as a file's name, has a cell for each of them.
+            if is_nothing and node.role != _CELL:
+                continue
+            if not is_nothing and not (node.role in LAYOUT and not node.name):
                 key = f"{above}/{node.role}:{node.name}"
                 above = hashlib.sha256(key.encode()).hexdigest()[:16]
                 yield self._entry(node, depth, above)
