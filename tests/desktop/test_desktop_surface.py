@@ -58,6 +58,22 @@ async def test_the_picture_is_the_screen_and_holds_the_pointer(open_desk):
     assert (marked.image != seen.image).any()
 
 
+async def test_a_list_of_files_has_their_names_also_where_it_is_scrolled(open_desk):
+    files = {f"/home/user/Papers/paper-{number:02}.txt": b"x" for number in range(24)}
+    desk = await open_desk("thunar /home/user/Papers", files=files)
+
+    def rows():
+        shown = [node["name"] for node in desk.nodes("cell") if node["box"][0] > 480]
+        names = [name for name in shown if name.startswith("paper-")]
+        return names, len(shown) / len(names)
+
+    names, columns = rows()
+    assert names[:9] == [f"paper-{number:02}.txt" for number in range(9)] and columns == 3
+    await desk.do("press", keys="Control+A End")
+    names, columns = rows()
+    assert names[-9:] == [f"paper-{number:02}.txt" for number in range(15, 24)] and columns == 3
+
+
 async def test_a_smaller_picture_has_coordinates_of_its_own(open_desk):
     desk = await open_desk("galculator", width=640, height=640)
     assert desk.seen.image.shape == (400, 640, 3) and desk.seen.data["screen"] == [640, 400]

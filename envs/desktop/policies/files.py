@@ -1,7 +1,7 @@
 """Moves in Thunar and in the text editor: entries by name, folders, lines.
 
-The names of entries are on the screen and not in the tree, so an entry is selected by typing its
-name, and what opens then shows whether it was the right one.
+An entry that the window may not show is selected by typing its name, and what opens then shows
+whether it was the right one.
 """
 
 from __future__ import annotations
@@ -91,20 +91,18 @@ def names(view: View) -> Generator[Action, None, list[str]]:
     return [line.rsplit("/", 1)[-1] for line in told.splitlines() if line.startswith("/")]
 
 
+def _shown(view: View) -> set[str]:
+    """Return the names of all entries and other cells that show."""
+    return {str(node.get("name", "")) for node in view.find_all("cell")}
+
+
 def select(view: View, wanted: Iterable[str]) -> Moves:
-    """Select entries of the folder in front, by clicks on their lines."""
-    listed = yield from names(view)
-    yield from until(view, lambda: len(_lines(view)) == len(listed), "the lines of the folder")
+    """Select entries of the folder in front, by clicks on their names."""
     modifiers: list[str] = []
     for name in wanted:
-        line = _lines(view)[listed.index(name)]
-        yield view.act("click", ref=line["ref"], modifiers=modifiers)
+        yield from element_comes(view, "cell", name)
+        yield view.act("click", ref=view.find("cell", name)["ref"], modifiers=modifiers)
         modifiers = ["Control"]
-
-
-def _lines(view: View) -> list[dict[str, Any]]:
-    """Return the cells of the column of sizes; the tree has none for the names."""
-    return view.find_all("cell")[::2]
 
 
 def move(view: View, source: str, wanted: list[str], target: str) -> Moves:
@@ -113,7 +111,7 @@ def move(view: View, source: str, wanted: list[str], target: str) -> Moves:
     yield view.act("press", keys="Control+X")
     yield from go_to_folder(view, target)
     yield view.act("press", keys="Control+V")
-    yield from until(view, lambda: len(_lines(view)) >= len(wanted), f"{len(wanted)} entries")
+    yield from until(view, lambda: set(wanted) <= _shown(view), f"{len(wanted)} entries")
     yield from go_to_folder(view, source)
 
 
