@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 CANVAS = (176, 47)
-"""Where the corner of a picture is shown that is not scrolled or enlarged."""
+"""Place of the corner of a picture that is not scrolled or enlarged."""
 
 _TOOLS = {"Pencil": "Pencil", "Shape": "Press <Alt>, <Shift>", "Crop": "Cropping", "Scale": "Scal"}
 _NAMES = (

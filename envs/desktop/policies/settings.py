@@ -65,7 +65,7 @@ def field_beside(view: View, label: str) -> dict[str, Any]:
     """Return the field for a number in the line of a label or a switch.
 
     Raises:
-        LookupError: There is none.
+        LookupError: No field stands there.
     """
     name = re.compile(re.escape(label) + ".*")
     box = (view.find_all("checkbox", name) or view.find_all("label", name))[0]["box"]

@@ -83,7 +83,7 @@ def message(number, sender, subject, day, text, attachments=()):
 
 
 def set_up_mail(messages):
-    """Make the mailbox, with messages in its inbox, and an account that reaches nobody."""
+    """Make the mailbox, with messages in its inbox, and an account without a server."""
     settings, box = HOME / ".claws-mail", HOME / "Mail"
     settings.mkdir(parents=True)
     (settings / "accountrc").write_text(_ACCOUNT.format(name=OWNER[0], address=OWNER[1]))

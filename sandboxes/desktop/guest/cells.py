@@ -35,7 +35,8 @@ def visible_cells(bus, node, size, deadline):
     if row is None:
         return [(*cell, box)]
     across = _line(bus, node, box, deadline, right, axis=0, along=y)
-    down = _line(bus, node, box, deadline, bottom, axis=1, along=box[0] + _INSIDE)[: _MOST_CELLS // len(across)]
+    down = _line(bus, node, box, deadline, bottom, axis=1, along=box[0] + _INSIDE)
+    down = down[: _MOST_CELLS // len(across)]
     grid = [(r, c) for r in range(len(down)) for c in range(len(across))]
     asked = [
         (node.bus, node.path, TABLE, "GetAccessibleAt", GLib.Variant("(ii)", (row + r, column + c)))

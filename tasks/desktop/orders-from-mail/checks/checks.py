@@ -1,4 +1,4 @@
-"""What the new lines of the sheet say about each of the three customers."""
+"""Checks of the new lines of the sheet, customer by customer."""
 
 from __future__ import annotations
 
