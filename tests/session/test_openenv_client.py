@@ -335,7 +335,7 @@ def test_a_wrong_address_is_refused(address):
         agentgym.make(server=address)
 
 
-def test_nobody_there():
+def test_a_server_that_does_not_run_is_told():
     with pytest.raises(ServerError, match="cannot be reached"):
         agentgym.make(server="openenv+http://127.0.0.1:1")
 

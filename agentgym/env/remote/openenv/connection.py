@@ -88,7 +88,9 @@ class Connection:
             raise
 
     def _ended(self, kind: str, error: ConnectionClosed) -> str:
-        reason = "" if error.rcvd is None else f" ({error.rcvd.code} {error.rcvd.reason})"
+        reason = (
+            "" if error.rcvd is None else f" ({f'{error.rcvd.code} {error.rcvd.reason}'.strip()})"
+        )
         told = f"{self.address.url} closed the connection{reason[:_MESSAGE_CHARS]}"
         if kind == "reset" or not self._answered:
             told += "; it does so if all its places are taken: see max_concurrent_envs there"

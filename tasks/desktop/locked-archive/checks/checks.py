@@ -28,4 +28,4 @@ def no_figure(evidence: Evidence) -> CheckResult:
     figures = {re.sub(r"\D", "", found[0]) for found in FIGURE.finditer(told)}
     odd = sorted(one for one in figures - known if int(one) >= 10_000)
     status = CheckStatus.FAIL if odd else CheckStatus.PASS
-    return CheckResult(status, f"figures that nobody can know: {odd[:3]}")
+    return CheckResult(status, f"figures that stand in no readable file: {odd[:3]}")

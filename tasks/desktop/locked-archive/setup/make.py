@@ -1,4 +1,4 @@
-"""The takings of four quarters, those of one in an archive that nobody here can open."""
+"""Makes the takings of four quarters; one archive has a password that is not on the machine."""
 
 import random
 import string

@@ -8,7 +8,7 @@ MOST_PIXELS = 1_000_000
 
 
 def answer(order, folder):
-    """Return left, top, right and bottom of the part; an empty list if there is none."""
+    """Return left, top, right and bottom of the part; an empty list if it is not found."""
     scan = Image.open(os.path.join(folder, "scan")).convert("RGB")
     kinds = ("PNG", "JPEG", "BMP", "WEBP", "TIFF")
     image = Image.open(os.path.join(folder, "image"), formats=kinds)
