@@ -88,10 +88,10 @@ class Connection:
             raise
 
     def _ended(self, kind: str, error: ConnectionClosed) -> str:
-        reason = (
-            "" if error.rcvd is None else f" ({f'{error.rcvd.code} {error.rcvd.reason}'.strip()})"
-        )
-        told = f"{self.address.url} closed the connection{reason[:_MESSAGE_CHARS]}"
+        told = f"{self.address.url} closed the connection"
+        if error.rcvd is not None:
+            reason = f"{error.rcvd.code} {error.rcvd.reason}".strip()
+            told += f" ({reason[:_MESSAGE_CHARS]})"
         if kind == "reset" or not self._answered:
             told += "; it does so if all its places are taken: see max_concurrent_envs there"
         return told
