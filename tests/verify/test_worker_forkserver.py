@@ -3,6 +3,8 @@
 import os
 import signal
 
+import pytest
+
 from agentgym.verify.worker.pool import ForkServer
 
 
@@ -23,3 +25,20 @@ def test_a_host_that_dies_before_it_is_answered_leaves_nothing_behind(capfd):
     other_socket.close()
     worker.socket.close()
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("ended_by", ["the host's order", "the host's death"])
+def test_a_killed_worker_leaves_no_temporary_file(tmp_path, monkeypatch, ended_by):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    server = ForkServer()
+    worker = server.fork()
+    server.fork().kill()  # the first has been forked by now
+    (folder,) = tmp_path.iterdir()
+    (folder / "agentgym-reader-x").mkdir(mode=0o700)
+    (folder / "agentgym-reader-x" / "file.xlsx").write_bytes(b"half read")
+    if ended_by == "the host's order":
+        worker.kill()
+    else:
+        worker.socket.close()
+    server.close()
+    assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,8 @@
 
 Layers hold files of any mode and owner, so a worker keeps the right to read (CAP_DAC_READ_SEARCH).
 If root runs the host, the right covers all files; if an ordinary user does, it covers that user's
-files in a new user namespace. A worker may write only where any user may. See capabilities(7).
+files in a new user namespace. A worker of root may write only in its own folder for temporary files
+and where any user may. See capabilities(7).
 """
 
 from __future__ import annotations
@@ -40,13 +41,18 @@ class _Data(ctypes.Structure):
     )
 
 
-def confine() -> None:
-    """Give up rights that a worker does not need; called while it has one thread."""
+def confine(folder: str) -> None:
+    """Give up rights that a worker does not need; called while it has one thread.
+
+    Args:
+        folder: The folder for its temporary files, which it may write to afterwards.
+    """
     os.setsid()
     # Its parent is the fork server, which ends with the host.
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if os.geteuid() == 0:
+        os.chown(folder, _NOBODY, _NOBODY)
         _libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0)
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)

@@ -2,8 +2,8 @@
 
 A fork of a process with threads may block on a lock whose thread is gone, and hosts have threads.
 This process has only one. Each message is one JSON request: ``fork`` brings the worker's end of a
-socket and has no answer; ``end`` kills a worker with all its children and returns how it ended. The
-host numbers the workers.
+socket and has no answer; ``end`` kills a worker with all its children, removes its temporary files
+and returns how it ended. The host numbers the workers.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import gc
 import importlib
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
-from typing import NoReturn
+import tempfile
+from typing import NamedTuple, NoReturn
 
 LOADED = (
     *("base64", "configparser", "csv", "datetime", "decimal", "difflib", "email", "fnmatch"),
@@ -31,6 +33,13 @@ LOADED = (
 """Modules that checks import; a worker imports any other module itself."""
 
 _MESSAGE_BYTES = 4096
+
+
+class _Worker(NamedTuple):
+    """A forked worker and the folder for its temporary files, which a killed worker leaves."""
+
+    pid: int
+    folder: str
 
 
 def main() -> None:
@@ -56,15 +65,15 @@ def load() -> None:
 
 def serve(host: socket.socket) -> None:
     """Answer the host's requests until its end of the socket closes; then end all workers."""
-    workers: dict[int, int] = {}
+    workers: dict[int, _Worker] = {}
     # A host that is killed may leave requests behind, and takes no answer.
     with contextlib.suppress(ConnectionError):
         _answer(host, workers)
-    for pid in workers.values():
-        _end(pid)
+    for worker in workers.values():
+        _end(worker)
 
 
-def _answer(host: socket.socket, workers: dict[int, int]) -> None:
+def _answer(host: socket.socket, workers: dict[int, _Worker]) -> None:
     while True:
         message, given, _, _ = socket.recv_fds(host, _MESSAGE_BYTES, 1)
         if not message:
@@ -77,14 +86,15 @@ def _answer(host: socket.socket, workers: dict[int, int]) -> None:
             host.sendall(json.dumps(_end(workers.pop(request["worker"]))).encode())
 
 
-def _fork(host: socket.socket, given: int) -> int:
+def _fork(host: socket.socket, given: int) -> _Worker:
+    folder = tempfile.mkdtemp(prefix="agentgym-checks-")
     pid = os.fork()
     if pid == 0:
-        _become_worker(host, given)
-    return pid
+        _become_worker(host, given, folder)
+    return _Worker(pid, folder)
 
 
-def _become_worker(host: socket.socket, given: int) -> NoReturn:
+def _become_worker(host: socket.socket, given: int, folder: str) -> NoReturn:
     status = 1
     try:
         host.close()
@@ -94,18 +104,21 @@ def _become_worker(host: socket.socket, given: int) -> NoReturn:
         from agentgym.verify.worker.confinement import confine
         from agentgym.verify.worker.session import work
 
-        confine()
+        tempfile.tempdir = folder
+        confine(folder)
         work(socket.socket(fileno=given))
         status = 0
     finally:
         os._exit(status)
 
 
-def _end(pid: int) -> int:
-    """Kill a worker and return its wait status."""
+def _end(worker: _Worker) -> int:
+    """Kill a worker, remove its temporary files and return its wait status."""
     for kill in (os.killpg, os.kill):
         try:
-            kill(pid, signal.SIGKILL)
+            kill(worker.pid, signal.SIGKILL)
         except ProcessLookupError:
             continue  # it has no group yet, or has ended
-    return os.waitpid(pid, 0)[1]
+    status = os.waitpid(worker.pid, 0)[1]
+    shutil.rmtree(worker.folder, ignore_errors=True)
+    return status

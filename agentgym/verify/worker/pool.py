@@ -26,8 +26,8 @@ _UNUSED_S = 30.0
 _REPLY_BYTES = 64
 _START_S = 60.0
 _TELL_S = 30.0
-# Variables that Python itself may need to start.
-_KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE")
+# Variables that Python itself may need to start, and where temporary files go.
+_KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 _BOOT = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[2])

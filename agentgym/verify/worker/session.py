@@ -11,6 +11,7 @@ import logging
 import math
 import os
 import socket
+import tempfile
 import threading
 import time
 import traceback
@@ -127,7 +128,7 @@ class _Worker:
         try:
             os.chdir(job.cwd)
             os.environ.clear()
-            os.environ.update(job.environment)
+            os.environ.update(job.environment, TMPDIR=tempfile.gettempdir())
             self._rubric, self._checks = bind_folder(job.folder, job.params)
         except (AgentGymError, OSError) as error:
             return {"refused": str(error)}
