@@ -112,10 +112,14 @@ def close_file(view: View) -> Moves:
 def save(view: View) -> Moves:
     """Save the document in front, which has changes, in its own format.
 
-    The button of the tool bar shows whether there are changes.
+    The button of the tool bar shows whether there are changes. A busy application shows the last
+    change late, so the button has to look the same twice before the keys are pressed.
     """
     yield from until(view, lambda: bool(view.find_all("button", "Save")), "the tool bar")
-    before = look_of(view, view.find("button", "Save"))
+    before = b""
+    while before != (now := look_of(view, view.find("button", "Save"))):
+        before = now
+        yield view.act("wait", seconds=0.5)
     yield view.act("press", keys="Control+S")
 
     def is_saved() -> bool:
