@@ -1,6 +1,6 @@
-"""The only network of a browser context: an HTTP proxy that answers by the episode's sites.
+"""The only network of a browser: an HTTP proxy that answers by the episode's sites.
 
-It listens on a socket of the browser's own network namespace, runs on the episode's event loop and
+It listens on a socket of the network namespace of a browser context or of a desktop, runs on the episode's event loop and
 calls the ASGI application in process. No request leaves the process, except those to a program in
 the episode's sandbox. Tunnels lead to the same sites: by TLS for https:, plain for WebSockets.
 Formats: RFC 9112 (HTTP/1.1, by h11), RFC 9110 (CONNECT), RFC 6455 (WebSocket), ASGI 3.
@@ -27,13 +27,15 @@ _HEAD_BYTES: Final = 65_536
 _READ_BYTES: Final = 65_536
 _LOOK_S: Final = 0.05
 _TLS_S: Final = 10.0
+_CONNECTIONS: Final = 256
+"""Open connections; those beyond are closed at once. A browser has some dozens."""
 _PORTS: Final = {"http": 80, "https": 443}
 BODY_BYTES: Final = 32 * 2**20
 """Bytes of one request's body."""
 
 
 class SiteProxy:
-    """Serves one browser context; start it with `open` on the loop of the episode.
+    """Serves one browser context or desktop; start it with `open` on the loop of the episode.
 
     Args:
         sites: The sites of the episode; None if it has none, so that every request is refused.
@@ -62,6 +64,9 @@ class SiteProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        if len(self._connections) >= _CONNECTIONS:
+            writer.transport.abort()
+            return
         self._connections.add(task)
         try:
             await self._connection(reader, writer)

@@ -62,6 +62,7 @@ class EpisodeParts:
         surfaces: Its surfaces, in the order of the environment's kinds.
         earlier: Audits of the sandboxes from which this one was forked.
         calls: Function that executes a legal call, by the tool's name; `attach` fills it.
+        executed: Number of calls of each surface since the start or the fork, by its name.
         alone: Whether the surfaces share no process with other episodes.
     """
 
@@ -76,6 +77,7 @@ class EpisodeParts:
     surfaces: list[Surface] = field(default_factory=list)
     earlier: Audit = field(default_factory=Audit)
     calls: dict[str, Call] = field(default_factory=dict)
+    executed: dict[str, int] = field(default_factory=dict)
     alone: bool = False
 
     async def attach(self) -> None:
@@ -89,9 +91,21 @@ class EpisodeParts:
         for kind in self.environment.surface_kinds:
             surface = await kind.attach(context)
             self.surfaces.append(surface)
-            self.calls |= {tool.name: surface.call for tool in kind.tools()}
+            self.calls |= dict.fromkeys(
+                [tool.name for tool in kind.tools()], self._counted(kind.name, surface.call)
+            )
         if self.conversation is not None:
             self.calls[MESSAGE_USER.name] = self.conversation.call
+
+    def _counted(self, name: str, call: Call) -> Call:
+        """Return a function that executes a call of a surface and counts it."""
+        self.executed[name] = 0
+
+        async def counted(action: Action) -> Observation:
+            self.executed[name] += 1
+            return await call(action)
+
+        return counted
 
     def _sites(self) -> Sites | None:
         """Return the web sites over the services, None if the environment has no sites."""
@@ -130,6 +144,7 @@ class EpisodeParts:
         for surface in self.surfaces:
             if isinstance(surface, AuditedSurface):
                 audit = audit.beside(surface.audit())
+        audit = replace(audit, surface_calls=dict(self.executed))
         return audit.following(self.earlier)
 
     @property

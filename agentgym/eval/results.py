@@ -8,7 +8,8 @@ not part of the plan: `branches` lists them beside the episodes of their task, a
 them. A `ci95` is null if the scored tasks agree, or are fewer than two: the spread is then unknown.
 `robustness` is the mean score of the episodes in which a fault fired, null if no fault fired:
 robustness is only measured under faults. `path_efficiency` compares the steps of passed episodes
-with those of the solution, which the run has to have played, too.
+with those of the solution, which the run has to have played, too. `calls_by_surface` counts the
+calls that each surface has executed, so that the use of tools and of a screen can be compared.
 """
 
 from __future__ import annotations
@@ -189,10 +190,19 @@ def _summary(
         "words_judged": sum(verdict.words == "judged" for verdict in verdicts),
         "words_not_judged": sum(verdict.words == "not judged" for verdict in verdicts),
         "steps": sum(row.steps for row in done),
+        "calls_by_surface": _calls_by_surface(done),
         "path_efficiency": _path_efficiency(done, shortest),
         "tokens": _tokens(done),
         "duration_s": round(sum(row.duration_s for row in done), 3),
     }
+
+
+def _calls_by_surface(rows: Iterable[EpisodeRow]) -> dict[str, int]:
+    calls: Counter[str] = Counter()
+    for row in rows:
+        if row.audit is not None:
+            calls.update(row.audit.surface_calls)
+    return dict(sorted(calls.items()))
 
 
 def _setups(rows: Sequence[EpisodeRow]) -> dict[str, list[str]]:
@@ -288,6 +298,7 @@ def _episode(row: EpisodeRow, verdict: Verdict) -> dict[str, Any]:
         "verifier": verdict.verifier,
         "checkpoints": [_checkpoint(checkpoint) for checkpoint in verdict.checkpoints],
         "steps": row.steps,
+        "calls_by_surface": _calls_by_surface([row]),
         "duration_s": round(row.duration_s, 3),
         "reset_s": round(row.reset_s, 4),
         "tokens": _tokens([row]),

@@ -139,6 +139,10 @@ class Sandbox(Protocol):
         """Return a socket connected to a TCP port of the guest's loopback."""
         ...
 
+    async def listen(self, port: int) -> socket:
+        """Return a socket that listens on a TCP port of the guest's loopback; it does not block."""
+        ...
+
     async def processes(self) -> Sequence[Process]:
         """List live guest processes, without the supervisor."""
         ...

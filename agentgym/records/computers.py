@@ -299,7 +299,7 @@ class WebRequest:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The audit of a sandbox and of browsers, kept out of the guest's reach.
+    """The audit of an episode's sandbox and surfaces, kept out of the guest's reach.
 
     Attributes:
         processes: Processes that are alive now.
@@ -308,6 +308,8 @@ class Audit:
             was reached; None if it is not counted.
         requests: Every request of the browsers, in order.
         page_state: Values that the environment reads from the page, by name.
+        surface_calls: Number of calls that each surface has executed, by its name; empty if they were not
+            counted.
     """
 
     processes: tuple[Process, ...] = ()
@@ -315,6 +317,7 @@ class Audit:
     killed_for_memory: int | None = None
     requests: tuple[WebRequest, ...] = ()
     page_state: Mapping[str, Json] = field(default_factory=dict)
+    surface_calls: Mapping[str, int] = field(default_factory=dict)
 
     def beside(self, other: Audit) -> Audit:
         """Return it with the requests and the page state of another audit of the same time."""
@@ -333,6 +336,10 @@ class Audit:
             sum(killed) if killed else None,
             (*earlier.requests, *self.requests),
             {**earlier.page_state, **self.page_state},
+            {
+                name: earlier.surface_calls.get(name, 0) + self.surface_calls.get(name, 0)
+                for name in (*earlier.surface_calls, *self.surface_calls)
+            },
         )
 
 

@@ -133,6 +133,10 @@ class NoSandbox:
         """Raise UnsupportedError."""
         _refuse("listen on ports")
 
+    async def listen(self, port: int) -> socket:
+        """Raise UnsupportedError."""
+        _refuse("listen on ports")
+
     async def processes(self) -> Sequence[Process]:
         """Return an empty list."""
         return ()

@@ -322,17 +322,25 @@ class Supervised(FileTransfer):
         Raises:
             SandboxError: No process listens on the port, or it does not answer in time.
         """
-        if not 0 < port < 65536:
-            raise SandboxError(f"port {port}: expected a number from 1 to 65535")
+        _check_port(port)
         passed = await self._ask_for_socket("connect", port=port, deadline_s=_CONNECT_S)
         return accept_connection(passed, port)
+
+    async def listen(self, port: int) -> socket:
+        """Return a socket that listens on a TCP port of the guest's loopback; it does not block.
+
+        The host answers the guest's connections there until it closes the socket.
+
+        Raises:
+            SandboxError: A process already listens on the port.
+        """
+        _check_port(port)
+        return accept_listener(await self._ask_for_socket("listen", port=port), port)
 
     async def _open_network(self) -> None:
         """Start the proxy for the recipe's network before any command can take its port."""
         if self._policy is not None:
-            passed = await self._ask_for_socket("listen", port=PORT)
-            listener = accept_listener(passed, PORT)
-            self._proxy = Proxy(listener, self._policy, self._connections)
+            self._proxy = Proxy(await self.listen(PORT), self._policy, self._connections)
 
     async def _close_network(self) -> None:
         proxy, self._proxy = self._proxy, None
@@ -375,3 +383,8 @@ class Supervised(FileTransfer):
         failed = freezing.exception()
         if failed is None or isinstance(failed, SandboxTimeoutError):
             await self._ask("thaw")
+
+
+def _check_port(port: int) -> None:
+    if not 0 < port < 65536:
+        raise SandboxError(f"port {port}: expected a number from 1 to 65535")

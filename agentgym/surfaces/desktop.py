@@ -9,6 +9,8 @@ import numpy as np
 from PIL import Image as Pictures
 from pydantic import Field
 
+from agentgym.browser.proxy import SiteProxy
+from agentgym.browser.requests import RequestLog
 from agentgym.desktop.drive import DesktopState, Driver
 from agentgym.desktop.link import ControlLink
 from agentgym.desktop.messages import Clipboard
@@ -19,6 +21,7 @@ from agentgym.gui.tree import Budget, tree_lines
 from agentgym.protocols import SurfaceContext
 from agentgym.records import (
     Action,
+    Audit,
     Image,
     Json,
     Observation,
@@ -42,6 +45,8 @@ _DATA_BYTES: Final = 400_000
 _NODES_BYTES: Final = 367_000
 _MOST_WINDOWS: Final = 40
 _CLIPBOARD_CHARS: Final = 8_000
+_SITES_PORT: Final = 5980
+"""Port of the guest's loopback where its browser expects a proxy; the recipe's policy names it."""
 
 
 class DesktopOptions(GraphicalOptions):
@@ -74,6 +79,7 @@ class DesktopKind:
     """
 
     name = "desktop"
+    uses_sites = True
 
     def __init__(self, config: SurfaceConfig) -> None:
         self.options = read_options(DesktopOptions, "desktop", config.options)
@@ -94,7 +100,7 @@ class DesktopKind:
         """Do nothing: episodes share nothing."""
 
     async def attach(self, context: SurfaceContext) -> DesktopSurface:
-        """Return a surface over the desktop of an episode.
+        """Return a surface over the desktop of an episode, whose browser reaches its sites.
 
         Raises:
             SurfaceError: The computer has no desktop.
@@ -102,7 +108,11 @@ class DesktopKind:
         """
         link = ControlLink(context.sandbox)
         await link.open()
-        return DesktopSurface(link, self.options)
+        proxy = None
+        if context.sites is not None:
+            proxy = SiteProxy(context.sites, RequestLog())
+            await proxy.open(await context.sandbox.listen(_SITES_PORT))
+        return DesktopSurface(link, self.options, proxy)
 
     async def close(self) -> None:
         """Do nothing: episodes share nothing."""
@@ -114,10 +124,18 @@ class DesktopSurface:
     Args:
         link: Its control server, open; the surface closes it.
         options: Options of the kind.
+        proxy: What its browser reaches, open; the surface closes it. None without sites.
+
+    Attributes:
+        ended: False; a desktop ends no episode.
     """
 
-    def __init__(self, link: ControlLink, options: DesktopOptions) -> None:
-        self._link, self._options = link, options
+    ended = False
+
+    def __init__(
+        self, link: ControlLink, options: DesktopOptions, proxy: SiteProxy | None = None
+    ) -> None:
+        self._link, self._options, self._proxy = link, options, proxy
         budget = Budget(options.nodes, options.text_bytes, options.tree_ms)
         self._driver = Driver(
             link,
@@ -135,6 +153,8 @@ class DesktopSurface:
             SurfaceError: The desktop does not answer, or the surface is closed.
         """
         given: dict[str, Any] = dict(action.arguments)
+        if self._proxy is not None:
+            self._proxy.log.begin_step()
         if action.tool == "read_clipboard":
             return await self._clipboard()
         if action.tool == "screenshot":
@@ -167,8 +187,16 @@ class DesktopSurface:
         self._state = await self._driver.begin()
 
     async def close(self) -> None:
-        """Close the connection. Never raises."""
+        """Close the connections. Never raises."""
         await self._link.close()
+        if self._proxy is not None:
+            await self._proxy.close()
+
+    def audit(self) -> Audit:
+        """Return the requests of the desktop's programs to the sites."""
+        if self._proxy is None:
+            return Audit()
+        return Audit(requests=tuple(entry.record() for entry in self._proxy.log.entries))
 
     # --- tools that do not act ---
 

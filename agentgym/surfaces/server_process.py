@@ -21,6 +21,7 @@ import time
 _SET_SUBREAPER = 36
 _KILLING_S = 5.0
 _PAUSE_S = 0.02
+_FLAGS, _EXITING = 6, 0x4  # field of /proc/PID/stat behind the name, and PF_EXITING in it
 _SHELL_NOT_FOUND = 127
 _SHELL_SIGNALLED = 128
 
@@ -118,9 +119,14 @@ def _descendants() -> list[int]:
 
 
 def _is_gone(host: int) -> bool:
-    """Return whether the host was killed; it stays as a zombie until its parent has asked."""
+    """Return whether the host was killed; it stays as a zombie until its parent has asked.
+
+    A process that ends closes its files, which ends the server, before it becomes a zombie.
+    """
     about = _stat(str(host))
-    return os.getppid() != host or not about or about[0] in (b"Z", b"X")
+    if os.getppid() != host or not about or about[0] in (b"Z", b"X"):
+        return True
+    return bool(int(about[_FLAGS]) & _EXITING)
 
 
 def _stat(pid: str) -> list[bytes]:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from agentgym import catalogue
-from agentgym.errors import TaskError
+from agentgym.errors import NotFoundError, TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.protocols import ForeignTask
 from agentgym.records import Json
@@ -60,9 +60,15 @@ Text: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
 
 
 class SetupManifest(Manifest):
-    """The `[setup]` table."""
+    """The `[setup]` table.
+
+    Attributes:
+        timeout_s: Seconds that the script may take.
+        shared: Environment whose modules for setups it uses; that of the task if empty.
+    """
 
     timeout_s: float = Field(default=60.0, gt=0)
+    shared: str = ""
 
 
 class GradingManifest(Manifest):
@@ -192,11 +198,21 @@ class Task:
 
     @property
     def shared_setup(self) -> Path | None:
-        """Folder ``envs/<env>/setup``, which the setups of an environment's tasks share, if any."""
-        env = catalogue.folders("envs").get(self.manifest.env)
-        if self.setup is None or env is None or not (env / "setup").is_dir():
+        """Folder ``envs/<env>/setup``, which the setups of an environment's tasks share, if any.
+
+        Raises:
+            NotFoundError: The task names an environment that does not exist or shares nothing.
+        """
+        if self.setup is None:
             return None
-        return env / "setup"
+        envs, named = catalogue.folders("envs"), self.manifest.setup.shared
+        env = envs.get(named or self.manifest.env)
+        if env is not None and (env / "setup").is_dir():
+            return env / "setup"
+        if named:
+            sharing = [name for name, folder in envs.items() if (folder / "setup").is_dir()]
+            raise NotFoundError("environment with modules for setups", named, sharing)
+        return None
 
     @property
     def services_setup(self) -> Path | None:

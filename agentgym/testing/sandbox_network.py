@@ -211,6 +211,33 @@ async def connect_reaches_a_port_of_the_guest(provider: SandboxProvider, recipe:
         assert (await serving).exit_code == 0
 
 
+@_check
+async def the_host_answers_on_a_port_of_the_guest(provider: SandboxProvider, recipe: Recipe) -> None:
+    """A program inside reaches the host's socket; a second one on the port is an error."""
+    call = (
+        "import socket; s = socket.create_connection(('127.0.0.1', 8124));"
+        "s.sendall(b'word'); s.shutdown(socket.SHUT_WR); print(s.makefile().read(), end='')"
+    )
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write((await reader.read()).upper())
+        writer.close()
+
+    async with _running(provider, recipe, "none") as box:
+        listening = await box.listen(8124)
+        try:
+            (await box.listen(8124)).close()
+        except SandboxError as error:
+            assert "8124" in str(error)
+        else:
+            raise AssertionError("port 8124 was given away twice")
+        async with await asyncio.start_server(answer, sock=listening):
+            if (await box.exec(["python3", "-c", ""])).exit_code == 0:
+                told = await box.exec(["python3", "-c", call])
+                assert told.stdout == b"WORD", told
+        (await box.listen(8124)).close()
+
+
 async def _once_it_listens(box: Sandbox, port: int, serving: asyncio.Task[object]) -> socket.socket:
     while True:
         assert not serving.done(), serving

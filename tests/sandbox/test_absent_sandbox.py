@@ -72,6 +72,7 @@ async def test_files_and_ports_are_refused(box, tmp_path):
         box.write_file("/x", b""),
         box.upload(tmp_path / "file", "/x"),
         box.connect(80),
+        box.listen(80),
         box.run_as_root(["true"]),
         box.open_shell(),
     ):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.services.http import serve_http
+from agentgym.surfaces import server_process
 from agentgym.surfaces.calls import check_call
 from agentgym.surfaces.inherited import inherited_variables
 from agentgym.surfaces.mcp import McpKind
@@ -378,3 +380,13 @@ async def test_an_http_server_that_goes_away():
     with pytest.raises(SurfaceError, match="is gone"):
         await surface.call(Action("look"))
     await surface.close()
+
+
+@pytest.mark.parametrize(
+    "state, flags, gone", [("S", 0x0, False), ("R", 0x4, True), ("Z", 0x0, True)]
+)
+def test_a_host_that_is_ending_counts_as_gone(monkeypatch, state, flags, gone):
+    # It has closed its files by then, so the server may have ended before it.
+    about = f"{state} 1 1 1 0 -1 {flags} 0".encode().split()
+    monkeypatch.setattr(server_process, "_stat", lambda pid: about)
+    assert server_process._is_gone(os.getppid()) is gone

@@ -64,10 +64,10 @@ LAYOUT = frozenset(
 TEXTUAL = frozenset(
     (
         *("entry", "password text", "text", "paragraph", "heading", "terminal", "label"),
-        *("table cell", "spin button", "static", "combo box"),
+        *("table cell", "spin button", "static", "combo box", "section"),
     )
 )
-"""Roles whose text is read."""
+"""Roles whose text is read; a section of a web page without a name is named after its text."""
 
 VALUED = frozenset(("slider", "spin button", "progress bar", "scroll bar"))
 """Roles whose number is read."""

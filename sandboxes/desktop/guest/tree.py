@@ -24,6 +24,8 @@ _MOST_CHILDREN = 3_000
 _CLOSED = frozenset(("menu",))
 _ABOVE = frozenset(("menu bar", "menu"))
 _CELL = "table cell"
+_OBJECT = "\ufffc"
+"""Stands in a text for an element within it, which the tree has as a child."""
 _LONG = frozenset(("text", "terminal", "entry"))
 _WINDOWS = frozenset(("frame", "window", "dialog", "alert"))
 
@@ -177,7 +179,8 @@ class Reader:
         left, top, width, height = node.box
         if node.role == "menu bar" and not height:
             return False
-        if node.role == _CELL and node.name:
+        # The cells of a web page lie in rows, and hold links and buttons.
+        if node.role == _CELL and node.name and node.parent.role != "table row":
             return False
         if width <= 0 or height <= 0:
             return True
@@ -223,7 +226,10 @@ class Reader:
             value = answer[0]
             if isinstance(value, float):
                 value = f"{value:g}"
-            node.value = str(value)[: 4 * chars]
+            node.value = _without_objects(str(value)[: 4 * chars])
+            if node.role == "section":
+                node.name = node.name or " ".join((node.value or "").split())[:chars]
+                node.value = None
 
     # --- the list ---
 
@@ -271,6 +277,13 @@ class Reader:
         if node.value is not None and node.value != node.name:
             entry["v"] = node.value
         return entry
+
+
+def _without_objects(text):
+    """Return a text without the elements in it; None if it holds nothing else."""
+    if _OBJECT not in text:
+        return text
+    return " ".join(text.replace(_OBJECT, " ").split()) or None
 
 
 def _length(span):
