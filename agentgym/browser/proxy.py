@@ -1,8 +1,9 @@
 """The only network of a browser: an HTTP proxy that answers by the episode's sites.
 
-It listens on a socket of the network namespace of a browser context or of a desktop, runs on the episode's event loop and
-calls the ASGI application in process. No request leaves the process, except those to a program in
-the episode's sandbox. Tunnels lead to the same sites: by TLS for https:, plain for WebSockets.
+It listens on a socket of the network namespace of a browser context or of a desktop, runs on the
+episode's event loop and calls the ASGI application in process. No request leaves the process,
+except those to a program in the episode's sandbox. Tunnels lead to the same sites: by TLS for
+https:, plain for WebSockets.
 Formats: RFC 9112 (HTTP/1.1, by h11), RFC 9110 (CONNECT), RFC 6455 (WebSocket), ASGI 3.
 """
 
@@ -22,13 +23,14 @@ from agentgym.browser.requests import RequestLog
 from agentgym.browser.websocket import is_upgrade, relay
 from agentgym.errors import SandboxError
 from agentgym.protocols import Sites
+from agentgym.sandbox.network.acceptor import Acceptor
 
 _HEAD_BYTES: Final = 65_536
 _READ_BYTES: Final = 65_536
 _LOOK_S: Final = 0.05
 _TLS_S: Final = 10.0
 _CONNECTIONS: Final = 256
-"""Open connections; those beyond are closed at once. A browser has some dozens."""
+"""Open connections; those beyond wait. A browser has some dozens."""
 _PORTS: Final = {"http": 80, "https": 443}
 BODY_BYTES: Final = 32 * 2**20
 """Bytes of one request's body."""
@@ -40,40 +42,31 @@ class SiteProxy:
     Args:
         sites: The sites of the episode; None if it has none, so that every request is refused.
         log: Where each request is noted.
+        late_s: Seconds by which a request is refused late if it is one too many, so that a program
+            that sends as many as it can does not keep the loop busy.
     """
 
-    def __init__(self, sites: Sites | None, log: RequestLog) -> None:
-        self._sites, self.log = sites, log
-        self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+    def __init__(self, sites: Sites | None, log: RequestLog, late_s: float = 0.0) -> None:
+        self._sites, self.log, self._late_s = sites, log, late_s
+        self._acceptor: Acceptor | None = None
 
     async def open(self, listening: socket.socket) -> None:
         """Serve a listening socket, which the proxy closes at its end."""
-        self._server = await asyncio.start_server(self._serve, sock=listening)
+        self._acceptor = Acceptor(listening, self._serve, _CONNECTIONS)
 
     async def close(self) -> None:
         """End the connections and the server. Never raises."""
-        server, self._server = self._server, None
-        if server is None:
-            return
-        server.close()
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        acceptor, self._acceptor = self._acceptor, None
+        if acceptor is not None:
+            await acceptor.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        if len(self._connections) >= _CONNECTIONS:
-            writer.transport.abort()
-            return
-        self._connections.add(task)
+    async def _serve(self, connection: socket.socket) -> None:
+        reader, writer = await _streams(connection)
+        # The browser may close the connection at any time.
         try:
-            await self._connection(reader, writer)
-        except (OSError, h11.RemoteProtocolError, h11.LocalProtocolError, asyncio.CancelledError):
-            pass  # the browser has closed the connection, or the proxy ends
+            with contextlib.suppress(OSError, h11.RemoteProtocolError, h11.LocalProtocolError):
+                await self._connection(reader, writer)
         finally:
-            self._connections.discard(task)
             writer.transport.abort()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -125,6 +118,8 @@ class SiteProxy:
             with self.log.begin(request.method.decode(), shown) as entry:
                 exchange = Exchange(request, url, RequestBody(event, BODY_BYTES), entry, send)
                 refusal, program = self._refusal(url), None
+                if refusal and self._late_s and self.log.excess():
+                    await asyncio.sleep(self._late_s)
                 if refusal:
                     await exchange.refuse(403, refusal)
                 elif socket_wanted:
@@ -167,6 +162,23 @@ class SiteProxy:
         if url.hostname not in self._sites.hosts:
             return f"{url.hostname} is not one of this environment's sites"
         return self.log.excess()
+
+
+async def _streams(
+    connection: socket.socket,
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Return the streams of an accepted connection, which they close."""
+    loop = asyncio.get_running_loop()
+    opened: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = loop.create_future()
+
+    def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        opened.set_result((reader, writer))
+
+    # Its callback is what makes this the server's side of TLS.
+    protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader(), note)
+    own = socket.socket(fileno=connection.detach())
+    await loop.connect_accepted_socket(lambda: protocol, own)
+    return await opened
 
 
 async def _unless_left(answering: asyncio.Future[None], reader: asyncio.StreamReader) -> None:

@@ -308,8 +308,8 @@ class Audit:
             was reached; None if it is not counted.
         requests: Every request of the browsers, in order.
         page_state: Values that the environment reads from the page, by name.
-        surface_calls: Number of calls that each surface has executed, by its name; empty if they were not
-            counted.
+        surface_calls: Number of calls that each surface has executed, by its name; empty if they
+            were not counted.
     """
 
     processes: tuple[Process, ...] = ()

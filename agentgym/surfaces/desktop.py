@@ -47,6 +47,7 @@ _MOST_WINDOWS: Final = 40
 _CLIPBOARD_CHARS: Final = 8_000
 _SITES_PORT: Final = 5980
 """Port of the guest's loopback where its browser expects a proxy; the recipe's policy names it."""
+_LATE_S: Final = 1.0
 
 
 class DesktopOptions(GraphicalOptions):
@@ -110,7 +111,7 @@ class DesktopKind:
         await link.open()
         proxy = None
         if context.sites is not None:
-            proxy = SiteProxy(context.sites, RequestLog())
+            proxy = SiteProxy(context.sites, RequestLog(), _LATE_S)
             await proxy.open(await context.sandbox.listen(_SITES_PORT))
         return DesktopSurface(link, self.options, proxy)
 

@@ -212,7 +212,9 @@ async def connect_reaches_a_port_of_the_guest(provider: SandboxProvider, recipe:
 
 
 @_check
-async def the_host_answers_on_a_port_of_the_guest(provider: SandboxProvider, recipe: Recipe) -> None:
+async def the_host_answers_on_a_port_of_the_guest(
+    provider: SandboxProvider, recipe: Recipe
+) -> None:
     """A program inside reaches the host's socket; a second one on the port is an error."""
     call = (
         "import socket; s = socket.create_connection(('127.0.0.1', 8124));"

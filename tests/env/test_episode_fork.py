@@ -167,6 +167,23 @@ def test_connections_of_before_stand_before_those_of_after():
     assert Audit().following(Audit()) == Audit()
 
 
+@COMPUTER
+async def test_calls_are_counted_by_surface_and_a_fork_goes_on_counting(tmp_path, provider):
+    task = load_task(write_living(tmp_path, "relay", RELAY))
+    async with Environment(task, provider) as environment:
+        parent = await environment.start(0)
+        await parent.step(bash("true"))
+        await parent.step(Action("no_such_tool", {}))
+        child = await parent.fork()
+        await child.step(bash("true"))
+        await child.step(Action("submit"))
+        await parent.step(Action("submit"))
+        assert (parent.audit.surface_calls, child.audit.surface_calls) == (
+            {"shell": 1},
+            {"shell": 2},
+        )
+
+
 # --- many, and at the same time ----------------------------------------------------------------
 
 

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import socket
-from functools import partial
 
+from agentgym.sandbox.network.acceptor import Acceptor
 from agentgym.sandbox.network.gate import Gate
 from agentgym.sandbox.network.http import HttpConversation
 from agentgym.sandbox.network.journal import Journal
 from agentgym.sandbox.network.policy import Policy
 from agentgym.sandbox.network.socks import VERSION, serve_socks
-from agentgym.sandbox.network.stream import Stream, is_scarce
-
-_log = logging.getLogger(__name__)
+from agentgym.sandbox.network.stream import Stream
 
 PORT = 3128
 """Port of the proxy on the guest's 127.0.0.1."""
 MAX_CONNECTIONS = 256
 HEAD_S = 30.0
 IDLE_S = 300.0
-_RETRY_S = 0.1
 
 
 class Proxy:
@@ -39,71 +35,15 @@ class Proxy:
     """
 
     def __init__(self, listener: socket.socket, policy: Policy, journal: Journal) -> None:
-        self._listener = listener
         self._gate = Gate(policy, journal)
-        self._serving: set[asyncio.Task[None]] = set()
-        self._loop = asyncio.get_running_loop()
-        self._retry: asyncio.TimerHandle | None = None
-        self._closed = False
-        self._resume()
+        self._acceptor = Acceptor(listener, self._serve, MAX_CONNECTIONS)
 
     async def close(self) -> None:
         """Close every connection and the listener, and wait until that is done."""
-        self._closed = True
-        self._pause()
-        self._listener.close()
-        for task in self._serving:
-            task.cancel()
-        if self._serving:
-            await asyncio.wait(self._serving)
+        await self._acceptor.close()
 
-    def _resume(self) -> None:
-        self._pause()
-        if not self._closed and len(self._serving) < MAX_CONNECTIONS:
-            self._loop.add_reader(self._listener, self._accept)
-
-    def _pause(self) -> None:
-        """Stop accepting; new connections wait in the guest's kernel."""
-        if self._retry is not None:
-            self._retry.cancel()
-            self._retry = None
-        if self._listener.fileno() >= 0:
-            self._loop.remove_reader(self._listener)
-
-    def _rest(self) -> None:
-        self._pause()
-        self._retry = self._loop.call_later(_RETRY_S, self._resume)
-
-    def _accept(self) -> None:
-        try:
-            sock, _ = self._listener.accept()
-        except BlockingIOError:
-            return
-        except OSError:
-            self._rest()
-            return
-        if is_scarce(sock):
-            sock.close()
-            self._rest()
-            return
-        sock.setblocking(False)
-        guest = Stream(sock)
-        task = asyncio.create_task(self._serve(guest))
-        self._serving.add(task)
-        task.add_done_callback(partial(self._served, guest))
-        if len(self._serving) >= MAX_CONNECTIONS:
-            self._pause()
-
-    def _served(self, guest: Stream, task: asyncio.Task[None]) -> None:
-        # Done here, because a task that is cancelled before its first step never runs.
-        guest.close()
-        self._serving.discard(task)
-        if not task.cancelled() and (fault := task.exception()) is not None:
-            _log.error("the proxy of a sandbox failed over one connection: %r", fault)
-        if self._retry is None:
-            self._resume()
-
-    async def _serve(self, guest: Stream) -> None:
+    async def _serve(self, connection: socket.socket) -> None:
+        guest = Stream(connection)
         with contextlib.suppress(OSError, EOFError, TimeoutError):
             async with asyncio.timeout(HEAD_S):
                 first = await guest.receive()

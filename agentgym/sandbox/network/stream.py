@@ -19,7 +19,6 @@ from agentgym.sandbox.network.journal import Attempt
 CHUNK = 64 * 2**10
 _LINGER_S = 2.0
 _LINGER_BYTES = 2**20
-_NO_LINGER = struct.pack("ii", 0, 0)
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -30,8 +29,6 @@ class Stream:
         self._sock = sock
         self._loop = asyncio.get_running_loop()
         self._ahead = b""
-        # A guest can set up its listening socket so that closing an accepted connection blocks.
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     async def receive(self) -> bytes:

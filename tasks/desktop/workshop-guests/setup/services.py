@@ -1,4 +1,4 @@
-"""Enters the meeting with its guests and their answers, and another one in a room that would fit."""
+"""Enters the meeting with its guests and their answers, and another one in a room that fits."""
 
 import json
 import random
