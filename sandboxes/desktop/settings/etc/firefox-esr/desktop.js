@@ -24,6 +24,8 @@ pref("media.gmp-manager.updateEnabled", false);
 pref("network.connectivity-service.enabled", false);
 // The sites of an episode answer http:, and their https: has a certificate of their own.
 pref("dom.security.https_first", false);
+// Its databases would have ten megabytes from the start, which every kept state would hold.
+pref("places.database.growthIncrementKiB", 64);
 pref("security.sandbox.content.level", 1);
 // Honoured with MOZ_REMOTE_SETTINGS_DEVTOOLS, see the recipe.
 pref("services.settings.server", "data:,#remote-settings-dummy/v1");
