@@ -10,6 +10,7 @@ from agentgym.protocols.recording import EpisodeRecorder
 from agentgym.protocols.sandboxes import (
     READ_BYTES,
     FileTree,
+    ImagePlacer,
     Sandbox,
     SandboxProvider,
     Shell,
@@ -67,6 +68,7 @@ __all__ = [
     "ForeignTask",
     "ForkableUser",
     "ImageBuilder",
+    "ImagePlacer",
     "Judge",
     "Picture",
     "Room",

@@ -265,6 +265,15 @@ class StateKeeper(Protocol):
         ...
 
 
+@runtime_checkable
+class ImagePlacer(Protocol):
+    """A provider that copies the image of a recipe to a place of its own before the first start."""
+
+    async def place(self, recipe: Recipe) -> None:
+        """Copy the image unless it is there; a large one takes minutes."""
+        ...
+
+
 def state_keeper(provider: object) -> StateKeeper:
     """Return a provider as a `StateKeeper`.
 

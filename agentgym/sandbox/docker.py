@@ -40,6 +40,7 @@ class DockerProvider:
         self._store: ImageStore | None = None
         self._opening = asyncio.Lock()
         self._open: set[DockerSandbox] = set()
+        self._placed: set[str] = set()
 
     def problems(self) -> Sequence[Problem]:
         """Return what this machine lacks to run the provider."""
@@ -58,6 +59,13 @@ class DockerProvider:
             return [*found, *engine.problems()]
         finally:
             engine.close()
+
+    async def place(self, recipe: Recipe) -> None:
+        """Have the daemon load the image of a recipe, unless it has done so."""
+        if recipe.image and recipe.image not in self._placed:
+            store = await self._ready()
+            await to_thread(self._prepare, recipe, None, store)
+            self._placed.add(recipe.image)
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> DockerSandbox:
         """Start a sandbox, from a snapshot or from the recipe's own root."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from agentgym.errors import SandboxError, SandboxTimeoutError
-from agentgym.protocols import FileTree, Sandbox, SandboxProvider, state_keeper
+from agentgym.protocols import FileTree, ImagePlacer, Sandbox, SandboxProvider, state_keeper
 from agentgym.records import Audit, Bounds, Change, Problem, Recipe, Snapshot
 
 # Time that a cancelled caller waits until its call is undone, in seconds.
@@ -29,11 +29,13 @@ class Deadlines:
     """Deadlines of a provider's calls, in seconds.
 
     Attributes:
+        place_s: For bringing the image of a recipe to where sandboxes start from it, once.
         start_s: For a start, without the time that its recipe gives to services.
         state_s: For calls that move files: seal, snapshot, fork, restore, compare, keep.
         close_s: For closing a sandbox.
     """
 
+    place_s: float = 1800.0
     start_s: float = 120.0
     state_s: float = 300.0
     close_s: float = 60.0
@@ -64,6 +66,9 @@ class WatchedProvider:
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> Sandbox:
         """Start a sandbox."""
+        if isinstance(self._provider, ImagePlacer):
+            placing = self._provider.place(recipe)
+            await self.within(self.deadlines.place_s, "place an image", placing)
         limit_s = self.deadlines.start_s + sum(s.timeout_s for s in recipe.services)
         starting = self._provider.start(recipe, snapshot)
         return self.watched(await self.within(limit_s, "start a sandbox", starting, _close))

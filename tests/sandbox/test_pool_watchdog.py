@@ -11,7 +11,7 @@ from agentgym.sandbox.pool import PooledProvider
 from agentgym.sandbox.watchdog import Deadlines, WatchedProvider
 
 HOST = Recipe("host")
-SOON = Deadlines(start_s=0.05, state_s=0.05, close_s=0.05)
+SOON = Deadlines(place_s=0.2, start_s=0.05, state_s=0.05, close_s=0.05)
 
 
 class Stubborn(CountedProvider):
@@ -50,6 +50,21 @@ async def test_services_have_their_own_time_on_top():
         await watched.start(served)
     provider.release.set()
     await settled()
+
+
+async def test_an_image_has_its_own_time_before_the_start():
+    class Placing(Stubborn):
+        async def place(self, recipe):
+            await asyncio.sleep(self.needs_s)
+
+    provider = Placing()
+    watched = WatchedProvider(provider, SOON)
+    provider.needs_s = 0.1  # longer than a start may take
+    await (await watched.start(HOST)).close()
+    provider.needs_s = 5
+    with pytest.raises(SandboxTimeoutError, match=r"did not place an image within 0.2 s"):
+        await watched.start(HOST)
+    assert len(provider.started) == 1
 
 
 async def test_a_seal_that_hangs_ends_its_sandbox_and_drops_a_late_snapshot():
