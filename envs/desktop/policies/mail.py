@@ -9,10 +9,21 @@ from agentgym.task.reference_policy import View
 from .moves import Moves, element_comes, told, until, window_comes, window_goes
 from .pictures import name_file
 
-__all__ = ["element_comes", "open_folder", "open_mail", "save_last_part", "text", "told", "total"]
+__all__ = [
+    "element_comes",
+    "open_folder",
+    "open_mail",
+    "reply",
+    "save_last_part",
+    "send_later",
+    "text",
+    "told",
+    "total",
+]
 
 _FIRST_PX, _PITCH_PX = 163, 17
 _FOLDERS, _MAILS = 88, 330
+_COMPOSED = "Compose message"
 
 
 def open_folder(view: View, place: int) -> Moves:
@@ -55,3 +66,29 @@ def save_last_part(view: View, path: str) -> Moves:
     yield view.act("press", keys="y")
     yield from name_file(view, "^Save as", path)
     yield from window_goes(view, "^Save as")
+
+
+def reply(view: View, lines: list[str]) -> Moves:
+    """Begin an answer to the mail that is shown, and put lines in place of what it quotes.
+
+    The program breaks lines that are too long, so only the words of the text are looked at.
+    """
+    yield view.act("press", keys="Control+R")
+    yield from window_comes(view, _COMPOSED)
+    yield from until(view, lambda: "wrote:" in _body(view), "the quoted mail")
+    yield view.act("press", keys="Control+A")
+    yield view.act("type", text="\n".join(lines) + "\n")
+    words = " ".join(lines).split()
+    yield from until(view, lambda: _body(view).split() == words, "the text of the answer")
+
+
+def send_later(view: View) -> Moves:
+    """Put the mail that is being written into the queue."""
+    yield view.click("button", "Send later")
+    yield from window_goes(view, _COMPOSED)
+
+
+def _body(view: View) -> str:
+    """Return the text of the mail that is being written, if it has the focus."""
+    fields = view.find_all("textbox", focused=True)
+    return str(fields[-1].get("value", "")) if fields else ""

@@ -115,18 +115,31 @@ def save(view: View) -> Moves:
     The button of the tool bar shows whether there are changes. A busy application shows the last
     change late, so the button has to look the same twice before the keys are pressed.
     """
-    yield from until(view, lambda: bool(view.find_all("button", "Save")), "the tool bar")
+    yield from until(view, lambda: bool(_save_buttons(view)), "the tool bar")
     before = b""
-    while before != (now := look_of(view, view.find("button", "Save"))):
+    while before != (now := _save_look(view)) or not now:
         before = now
         yield view.act("wait", seconds=0.5)
     yield view.act("press", keys="Control+S")
 
-    def is_saved() -> bool:
-        found = view.find_all("button", "Save")
-        return bool(found) and look_of(view, found[0]) != before
+    yield from until(view, lambda: _save_look(view) not in (b"", before), "the saved document")
 
-    yield from until(view, is_saved, "the saved document")
+
+def _save_look(view: View) -> bytes:
+    """Return the pixels of the button that saves in LibreOffice; empty if none shows."""
+    found = _save_buttons(view)
+    return look_of(view, found[0]) if found else b""
+
+
+def _save_buttons(view: View) -> list[dict[str, Any]]:
+    """Return the buttons that save in LibreOffice; other applications may have some, too."""
+    is_office, found = False, []
+    for node in view.nodes:
+        if node.get("role") == "application":
+            is_office = node.get("name") == "soffice"
+        elif is_office and (node.get("role"), node.get("name")) == ("button", "Save"):
+            found.append(node)
+    return found
 
 
 def look_of(view: View, node: dict[str, Any]) -> bytes:
@@ -161,6 +174,11 @@ def tab_to(view: View, count: int, cell: str) -> Moves:
     yield view.act("press", keys="End")
     yield from until(view, lambda: not _has_selected(view), "the end of the selection")
     yield view.act("press", keys=" ".join(["Tab"] * count))
+    yield from in_cell(view, cell)
+
+
+def in_cell(view: View, cell: str) -> Moves:
+    """Wait until the status bar of Writer names a cell of a table as the place of the cursor."""
     place = re.compile(rf"\w+:{cell}")
 
     def is_there() -> bool:
@@ -203,8 +221,22 @@ def replace_all(view: View, old: str, new: str) -> Moves:
     yield from until(view, lambda: len(empty_fields()) == 1, "the field of the replacement")
     yield view.act("type", ref=empty_fields()[0]["ref"], text=new)
     yield view.click("button", "Replace All")
-    yield view.click("button", "Close")
+    yield view.act("click", ref=_in_dialog(view, "button", "Close")["ref"])
     yield from window_goes(view, "^Find and Replace")
+
+
+def _in_dialog(view: View, role: str, name: str) -> dict[str, Any]:
+    """Return an element of the dialog that is open; other windows may have one of this name.
+
+    Raises:
+        LookupError: There is no dialog, or no such element in it.
+    """
+    nodes = view.nodes
+    start = next((n for n, node in enumerate(nodes) if node.get("role") == "dialog"), len(nodes))
+    for node in nodes[start:]:
+        if (node.get("role"), node.get("name")) == (role, name):
+            return node
+    raise LookupError(f"no {role} {name!r} in a dialog")
 
 
 def menu(view: View, *names: str) -> Moves:
@@ -218,7 +250,7 @@ def menu(view: View, *names: str) -> Moves:
 
 
 def _entries(view: View, name: re.Pattern[str]) -> list[dict[str, Any]]:
-    roles = ("menuitem", "menuitemcheckbox", "menu")
+    roles = ("menuitem", "menuitemcheckbox", "menuitemradio", "menu")
     return [node for role in roles for node in view.find_all(role, name)]
 
 

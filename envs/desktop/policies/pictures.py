@@ -110,6 +110,18 @@ def set_number(view: View, place: int, number: int) -> Moves:
     yield from until(view, lambda: numbers(view)[place] == number, f"the number {number}")
 
 
+def scale_to_width(view: View, width: int) -> Moves:
+    """Scale the picture in front to a width, with its proportions kept."""
+    yield from choose_tool(view, "Scale")
+    yield from until(view, lambda: len(numbers(view)) == 2, "the size")
+    before = numbers(view)
+    yield from set_number(view, 0, width)
+    height = round(width * before[1] / before[0])
+    if numbers(view)[1] != height:
+        yield from set_number(view, 1, height)
+    yield from apply(view)
+
+
 def numbers(view: View) -> list[int]:
     """Return what the fields for numbers hold, from left to right."""
     return [int(node.get("value", 0)) for node in view.find_all("spinbutton")]

@@ -57,6 +57,28 @@ def export_pdf(view: View, path: str) -> Moves:
     yield from element_comes(view, "menu", "File")
 
 
+def insert_picture(view: View, path: str) -> Moves:
+    """Insert a picture from a file at the cursor, in place of what is selected."""
+    yield from menu(view, "Insert", "Image...")
+    yield from window_comes(view, "^Insert Image")
+
+    def held() -> list[str]:
+        return [str(node.get("value", "")) for node in view.find_all("textbox", focused=True)]
+
+    # The dialog of GTK shows a field for the name as soon as a path is typed.
+    yield view.act("type", text=path)
+    yield from until(view, lambda: held() == [path], f"the name {path}")
+    yield view.act("press", keys="Return")
+    yield from window_goes(view, "^Insert Image")
+    yield from element_comes(view, "menu", "File")
+
+
+def anchor_as_character(view: View) -> Moves:
+    """Let the selected picture lie in the line of the text, so that no text is beside it."""
+    yield from menu(view, "Format", "Anchor", "As Character")
+    yield view.act("press", keys="Escape")
+
+
 def remove_empty_paragraphs(view: View) -> Moves:
     """Remove all empty paragraphs, by a regular expression in the dialog of Writer.
 

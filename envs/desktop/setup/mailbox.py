@@ -43,6 +43,13 @@ folder_col_pos_folder=0
 summary_col_show_size=1
 show_tooltips=0
 enable_swap_from=0
+enable_aspell=0
+autosave=0
+compose_width=900
+compose_height=680
+compose_x=180
+compose_y=40
+compose_notebook_height=190
 """
 _FOLDERS = """<?xml version="1.0" encoding="UTF-8"?>
 <folderlist>
