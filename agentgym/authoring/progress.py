@@ -1,9 +1,13 @@
-"""Progress display of a check: a live table on a terminal, else a line for each task."""
+"""Progress display of a check: a live table on a terminal, else lines.
+
+Without a terminal each task has a line at its end, and a task that takes long has one each 30 s.
+"""
 
 from __future__ import annotations
 
 import time
 from types import TracebackType
+from typing import Final
 
 from rich.console import Console
 from rich.live import Live
@@ -11,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from agentgym.authoring.finding import Report
+
+_QUIET_S: Final = 30.0
 
 
 class CheckProgress:
@@ -25,7 +31,7 @@ class CheckProgress:
         self._console, self._total = console, total
         self._open: dict[str, float] = {}
         self._done = self._unsound = self._episodes = 0
-        self._began_s = time.monotonic()
+        self._began_s = self._told_s = time.monotonic()
         self._live = Live(
             console=console, get_renderable=self.render, refresh_per_second=4, transient=True
         )
@@ -50,6 +56,8 @@ class CheckProgress:
     def episode(self, name: str) -> None:
         """Count an episode that is over."""
         self._episodes += 1
+        if not self._console.is_terminal and time.monotonic() - self._told_s >= _QUIET_S:
+            self._say(Text(f"… {', '.join(self._open)}: {self._told()}", "dim"))
 
     def end(self, name: str, report: Report) -> None:
         """Take a task out of the table and print its line."""
@@ -62,7 +70,17 @@ class CheckProgress:
             f"[{self._done}/{self._total}] {report.task}  {told}  "
             f"{report.episodes} episodes, {report.duration_s:.1f} s"
         )
-        self._console.print(Text(line, "red" if wrong else ""), soft_wrap=True)
+        self._say(Text(line, "red" if wrong else ""))
+
+    def _say(self, line: Text) -> None:
+        self._told_s = time.monotonic()
+        self._console.print(line, soft_wrap=True)
+
+    def _told(self) -> str:
+        return (
+            f"{self._done} of {self._total} tasks, {self._unsound} unsound, "
+            f"{self._episodes} episodes, {time.monotonic() - self._began_s:.0f} s"
+        )
 
     def render(self) -> Table:
         """Return the table as it is now."""
@@ -72,9 +90,5 @@ class CheckProgress:
             table.add_row(
                 Text.assemble(("▸ ", "cyan"), name, (f"  {now_s - began_s:.0f} s", "dim"))
             )
-        told = (
-            f"{self._done} of {self._total} tasks, {self._unsound} unsound, "
-            f"{self._episodes} episodes, {now_s - self._began_s:.0f} s"
-        )
-        table.add_row(Text(told, "dim"))
+        table.add_row(Text(self._told(), "dim"))
         return table
