@@ -81,6 +81,12 @@ class Node(BaseModel):
     v: _Text | None = None
 
 
+class Closed(Reply):
+    """How many processes still have a window after all were asked to close theirs."""
+
+    left: Annotated[int, Field(ge=0, le=MOST_WINDOWS)]
+
+
 class Look(Reply):
     """The windows, the pointer, and which rows of the screen come with them."""
 

@@ -318,6 +318,7 @@ class Episode:
         self.over = True
         grading = None if parts.rules is not None else GradingStart(self.instance)
         try:
+            await parts.finish()
             with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
                 self.audit = await parts.audit()
             if parts.rules is not None:

@@ -20,10 +20,11 @@ from agentgym.env.ending import with_services
 from agentgym.env.hosting import STARTS, prepare_services
 from agentgym.env.resolved_task import sandbox_recipe
 from agentgym.env.rules import GuardedRules, open_rules
-from agentgym.errors import SandboxError
+from agentgym.errors import AgentGymError, SandboxError
 from agentgym.protocols import (
     AuditedSurface,
     EpisodeContext,
+    FinishingSurface,
     Sandbox,
     Services,
     Sites,
@@ -146,6 +147,13 @@ class EpisodeParts:
                 audit = audit.beside(surface.audit())
         audit = replace(audit, surface_calls=dict(self.executed))
         return audit.following(self.earlier)
+
+    async def finish(self) -> None:
+        """Let surfaces do what they have to before the state is judged. Never raises."""
+        for surface in self.surfaces:
+            if isinstance(surface, FinishingSurface):
+                with contextlib.suppress(AgentGymError):
+                    await surface.finish()
 
     @property
     def ended(self) -> bool:

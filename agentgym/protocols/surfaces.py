@@ -169,6 +169,18 @@ class AuditedSurface(Protocol):
 
 
 @runtime_checkable
+class FinishingSurface(Protocol):
+    """A surface that has something to do between the agent's last action and the verdict."""
+
+    async def finish(self) -> None:
+        """Bring what programs hold in memory to where checks look; called once at most.
+
+        What the agent's programs do meanwhile is the agent's doing, so an error is ignored.
+        """
+        ...
+
+
+@runtime_checkable
 class AnchoredSurface(Protocol):
     """A surface whose state has a hash, so that an episode can be forked by repeating its actions.
 

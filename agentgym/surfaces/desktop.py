@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from PIL import Image as Pictures
@@ -13,7 +13,7 @@ from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.requests import RequestLog
 from agentgym.desktop.drive import DesktopState, Driver
 from agentgym.desktop.link import ControlLink
-from agentgym.desktop.messages import Clipboard
+from agentgym.desktop.messages import Clipboard, Closed
 from agentgym.desktop.tools import TOOLS
 from agentgym.errors import ConfigError, SurfaceError
 from agentgym.gui.marks import with_marks
@@ -48,6 +48,7 @@ _CLIPBOARD_CHARS: Final = 8_000
 _SITES_PORT: Final = 5980
 """Port of the guest's loopback where its browser expects a proxy; the recipe's policy names it."""
 _LATE_S: Final = 1.0
+_CLOSING_S: Final = 5.0
 
 
 class DesktopOptions(GraphicalOptions):
@@ -60,6 +61,8 @@ class DesktopOptions(GraphicalOptions):
         tree: Whether every observation has the accessibility tree.
         tree_ms: Milliseconds that reading a tree may take.
         quiet_ms: For how long the screen must not change before it is looked at.
+        at_end: ``"close"`` asks all windows to close before the verdict, so that applications write
+            what they have in memory; ``"keep"`` leaves them open.
     """
 
     width: int = Field(default=1280, ge=100, le=4_000)
@@ -67,6 +70,7 @@ class DesktopOptions(GraphicalOptions):
     tree: bool = True
     tree_ms: int = Field(default=2_000, ge=20, le=20_000)
     quiet_ms: int = Field(default=100, ge=20, le=2_000)
+    at_end: Literal["keep", "close"] = "keep"
 
 
 class DesktopKind:
@@ -145,6 +149,7 @@ class DesktopSurface:
             options.quiet_ms,
         )
         self._state: DesktopState | None = None
+        self._windows: list[dict[str, Json]] | None = None
         self._tree = TreeTeller(options)
 
     async def call(self, action: Action) -> Observation:
@@ -193,11 +198,27 @@ class DesktopSurface:
         if self._proxy is not None:
             await self._proxy.close()
 
+    async def finish(self) -> None:
+        """Look at the windows for the audit; then close them if the options say so.
+
+        Raises:
+            ActionError, SurfaceError: The desktop does not answer.
+        """
+        self._note_windows(await self._driver.glance())
+        if self._options.at_end == "close":
+            most_ms = int(1000 * _CLOSING_S)
+            await self._link.ask(Closed, "close_windows", within_s=_CLOSING_S, most_ms=most_ms)
+
     def audit(self) -> Audit:
-        """Return the requests of the desktop's programs to the sites."""
-        if self._proxy is None:
-            return Audit()
-        return Audit(requests=tuple(entry.record() for entry in self._proxy.log.entries))
+        """Return the windows at the end, and the requests of its programs to the sites."""
+        entries = () if self._proxy is None else self._proxy.log.entries
+        state: dict[str, Json] = {}
+        if self._windows is not None:
+            state = {"windows": [*self._windows]}
+        return Audit(requests=tuple(entry.record() for entry in entries), page_state=state)
+
+    def _note_windows(self, state: DesktopState) -> None:
+        self._windows = [dict(window) for window in state.view.windows]
 
     # --- tools that do not act ---
 

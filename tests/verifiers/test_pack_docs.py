@@ -45,6 +45,7 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "archives": "backs_up holds lacks members safe",
         "commands": "exit_code stdout_contains stdout_equals stdout_matches",
         "data": "column_types equals gold_equals lacks row_count rows same_rows valid",
+        "desktop": "window",
         "files": "absent contains exists gold_equals json_equals lines_equal lines_kept matches "
         "mode only_changed rest_kept sha256 text_equals unchanged",
         "forms": "filled",

@@ -33,7 +33,10 @@ _MOST_BYTES = 2**20
 _CALM_QUIET_MS, _CALM_MS = 120, 1_000
 _MOST_STRANGERS = 8
 _REPLY_S = 20.0
-_REQUESTS = ("hello", "act", "settle", "look", "tree", "box", "selected", "clipboard")
+_REQUESTS = (
+    *("hello", "act", "settle", "look", "tree", "box", "selected", "clipboard"),
+    "close_windows",
+)
 _FRAME_S = 0.015
 _SELECT_S = 0.6
 _READY_QUIET_MS, _READY_MS = 300, 8_000
@@ -175,6 +178,15 @@ class Control:
             time.sleep(_FRAME_S)
         return {"selected": self._reader is not None and done}, b""
 
+    def close_windows(self, most_ms):
+        """Ask all windows to close, and wait until their processes have ended or ask back."""
+        deadline = time.monotonic() + most_ms / 1000
+        asked = self._windows.open_processes()
+        self._windows.close_all()
+        while any(map(_runs, asked)) and time.monotonic() < deadline:
+            time.sleep(_FRAME_S)
+        return {"left": len(self._windows.open_processes())}, b""
+
     def clipboard(self):
         """Return the text on the clipboard."""
         return {"text": read_clipboard(self._session.environment)}, b""
@@ -239,6 +251,15 @@ class Caller:
                 raise ConnectionError("closed")
             data += piece
         return bytes(data)
+
+
+def _runs(pid):
+    """Whether a process has not ended, nor waits for its parent only."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except (OSError, IndexError):
+        return False
 
 
 def _serve(control, listener, token):

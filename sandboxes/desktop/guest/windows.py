@@ -1,8 +1,11 @@
 """The windows that the window manager knows, as EWMH 1.5 describes them."""
 
 from Xlib import X, error
+from Xlib.protocol import event
 
 _MOST = 200
+_BY_A_PERSON = 2  # source indication of EWMH
+_PANEL = "Tint2"
 
 
 class Windows:
@@ -32,6 +35,23 @@ class Windows:
             except (error.XError, AttributeError):
                 continue
         return found
+
+    def close_all(self):
+        """Ask every window to close, as its close button does; applications may ask back."""
+        to = X.SubstructureRedirectMask | X.SubstructureNotifyMask
+        for number in self.ids():
+            window = self._display.create_resource_object("window", number)
+            message = event.ClientMessage(
+                window=window,
+                client_type=self._atom("_NET_CLOSE_WINDOW"),
+                data=(32, [X.CurrentTime, _BY_A_PERSON, 0, 0, 0]),
+            )
+            self._root.send_event(message, event_mask=to)
+        self._display.flush()
+
+    def open_processes(self):
+        """Return the ids of the processes with a window, without the panel's."""
+        return {window["pid"] for window in self.list() if window["class"] != _PANEL}
 
     def _describe(self, window, active):
         shape = window.get_geometry()
