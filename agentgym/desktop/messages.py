@@ -82,7 +82,7 @@ class Node(BaseModel):
 
 
 class Closed(Reply):
-    """How many processes still have a window after all were asked to close theirs."""
+    """The number of processes that still have a window after all were asked to close theirs."""
 
     left: Annotated[int, Field(ge=0, le=MOST_WINDOWS)]
 
