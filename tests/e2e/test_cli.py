@@ -89,6 +89,7 @@ EPISODE = {
     "process": (float, type(None)),
     "safety_violations": list,
     "steps": int,
+    "calls_by_surface": dict,
     "duration_s": float,
     "reset_s": float,
     "tokens": dict,
@@ -163,6 +164,7 @@ def check_episode(episode):
     assert episode["outcome"] is right
     assert episode["score"] == (1.0 if right else 0.25 if episode["steps"] > 1 else 0.0)
     assert episode["steps"] == (1 if episode["agent"] == "noop" else 2)
+    assert episode["calls_by_surface"] == {"shell": episode["steps"] - 1}, "all but `submit`"
     assert 0 < episode["reset_s"] <= episode["duration_s"]
     assert episode["safety_violations"] == []
     assert episode["tokens"] == {"prompt": 0, "completion": 0, "total": 0}

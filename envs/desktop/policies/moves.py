@@ -11,7 +11,7 @@ from agentgym.task.reference_policy import View
 
 Moves = Iterator[Action]
 
-_PATIENCE = 20
+_PATIENCE = 40
 
 
 def told(view: View) -> str:
