@@ -20,7 +20,7 @@ from agentgym.env.ending import with_services
 from agentgym.env.hosting import STARTS, prepare_services
 from agentgym.env.resolved_task import sandbox_recipe
 from agentgym.env.rules import GuardedRules, open_rules
-from agentgym.errors import AgentGymError, SandboxError
+from agentgym.errors import SandboxError
 from agentgym.protocols import (
     AuditedSurface,
     EpisodeContext,
@@ -152,7 +152,8 @@ class EpisodeParts:
         """Let surfaces do what they have to before the state is judged. Never raises."""
         for surface in self.surfaces:
             if isinstance(surface, FinishingSurface):
-                with contextlib.suppress(AgentGymError):
+                # The agent's programs answer, so an error of any kind is their doing.
+                with contextlib.suppress(Exception):
                     await surface.finish()
 
     @property

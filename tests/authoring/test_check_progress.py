@@ -1,4 +1,4 @@
-"""What a check of tasks prints while it runs."""
+"""The progress that a check of tasks prints."""
 
 import io
 

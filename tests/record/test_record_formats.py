@@ -133,7 +133,7 @@ def _forget_newer_figures(results):
     """Remove the figures that reports did not have then."""
     for row in results["summary"].values():
         del row["path_efficiency"]
-        assert row.pop("calls_by_surface") == {}, "nobody counted them"
+        assert row.pop("calls_by_surface") == {}, "those runs did not count them"
     for task in results["tasks"]:
         for episode in (*task["episodes"], *task.get("branches", ())):
             episode.pop("calls_by_surface", None)

@@ -32,7 +32,7 @@ def window(
 
     Example:
         use = "desktop.window"
-        with = { title = '^budget\\.ods ', focused = true }
+        with = { title = '^budget\.ods ', focused = true }
 
     Args:
         evidence: Evidence of the episode.
@@ -52,7 +52,7 @@ def window(
         for name, flag in zip(_FLAGS, (focused, minimized, fullscreen), strict=True)
         if flag is not None
     }
-    if "windows" not in evidence.page_state:
+    if not isinstance(evidence.page_state.get("windows"), list | tuple):
         return result(False, "the windows were not seen: no desktop has answered at the end")
     windows = list(_windows(evidence))
     found = [
@@ -67,7 +67,8 @@ def window(
 
 
 def _windows(evidence: Evidence) -> Iterator[Mapping[str, Any]]:
-    noted = evidence.page_state.get("windows")
-    for one in noted if isinstance(noted, list | tuple) else ():
+    noted = evidence.page_state["windows"]
+    assert isinstance(noted, list | tuple), "the caller has looked"
+    for one in noted:
         if isinstance(one, Mapping):
             yield one

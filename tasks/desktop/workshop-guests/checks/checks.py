@@ -35,7 +35,7 @@ def not_invited(evidence: Evidence) -> CheckResult:
 
 
 def added(evidence: Evidence) -> CheckResult:
-    """Those who were invited since have a line each, and nobody else was added.
+    """Each person who was invited since has one line, and no other person was added.
 
     Channel: state.
     """

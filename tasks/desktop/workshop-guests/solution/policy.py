@@ -35,7 +35,7 @@ def open_meeting(view, title):
 
 
 def number_of(view):
-    """Return the number of the meeting in the address line; 0 if there is none."""
+    """Return the number of the meeting in the address line, or 0 if the line names no meeting."""
     lines = [str(node.get("value")) for node in view.find_all("combobox")]
     found = [re.search(r"/event/(\d+)", line) for line in lines]
     return next((int(one[1]) for one in found if one), 0)
