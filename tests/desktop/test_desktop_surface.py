@@ -41,6 +41,53 @@ async def test_text_of_any_script_is_typed_seen_and_saved(open_desk):
     assert (await desk.do("read_clipboard")).text == TEXT
 
 
+FORWARD = b"""
+import time
+
+from Xlib import X, display
+from Xlib.protocol import event
+
+here = display.Display(":0")
+root = here.screen().root
+
+
+def windows():
+    found = root.get_full_property(here.intern_atom("_NET_CLIENT_LIST"), X.AnyPropertyType)
+    return [] if found is None else list(found.value)
+
+
+while len(windows()) < 4:
+    time.sleep(0.01)
+first = here.create_resource_object("window", windows()[1])
+name = here.intern_atom("_NET_ACTIVE_WINDOW")
+request = event.ClientMessage(window=first, client_type=name, data=(32, [2, 0, 0, 0, 0]))
+root.send_event(request, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+here.flush()
+"""
+"""Brings the first window after the panel to the front as soon as there are four."""
+
+
+async def test_windows_lie_in_the_order_of_the_session_though_one_comes_to_the_front(open_desk):
+    late = "/home/user/forward.py"
+    desk = await open_desk(
+        f"sh -c 'python3 {late} & exec mousepad {NOTES}'",
+        "galculator",
+        "xfce4-terminal --working-directory=/home/user",
+        files={NOTES: b"", late: FORWARD},
+    )
+
+    def order():
+        classes = [one["class"] for one in desk.seen.data["windows"]]
+        return [name for name in classes if name != "Tint2"]
+
+    assert order() == ["Mousepad", "Galculator", "Xfce4-terminal"]
+    await desk.do("press", keys="Alt+Tab")
+    assert order() == ["Mousepad", "Xfce4-terminal", "Galculator"]
+    await desk.do("press", keys="Alt+Tab Alt+Tab")
+    assert order() == ["Mousepad", "Xfce4-terminal", "Galculator"]
+    assert not desk.seen.data["held"]
+
+
 async def test_the_picture_is_the_screen_and_holds_the_pointer(open_desk):
     desk = await open_desk(f"mousepad {NOTES}", files={NOTES: b""})
     await desk.do("hover", x=1200, y=60)

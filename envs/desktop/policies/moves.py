@@ -11,7 +11,9 @@ from agentgym.task.reference_policy import View
 
 Moves = Iterator[Action]
 
+_PANEL = "tint2"
 _PATIENCE = 40
+_TRIES = 8
 
 
 def told(view: View) -> str:
@@ -71,19 +73,26 @@ def window_goes(view: View, pattern: str) -> Moves:
 
 
 def switch_to(view: View, pattern: str) -> Moves:
-    """Bring a window to the front, as Alt+Tab does.
+    """Bring a window to the front, as Alt+Tab does, and look whether it came.
 
     Raises:
         LookupError: There is no such window.
     """
-    for count in range(1, 1 + len(titles(view))):
-        if re.search(pattern, focused_title(view)):
+    for _ in range(_TRIES):
+        before = focused_title(view)
+        if re.search(pattern, before):
             return
+        # The window that was in front before comes first. A busy desktop may lose a key.
+        behind = [title for title in reversed(titles(view)) if title not in (_PANEL, before)]
+        places = [place for place, title in enumerate(behind, 1) if re.search(pattern, title)]
+        if not places:
+            break
         yield view.act("key_down", key="Alt")
-        yield view.act("press", keys=" ".join(["Tab"] * count))
+        yield view.act("press", keys=" ".join(["Tab"] * places[0]))
         yield view.act("key_up", key="Alt")
-    if not re.search(pattern, focused_title(view)):
-        raise LookupError(f"no window {pattern}; windows: {titles(view)}")
+        if focused_title(view) in ("", before):
+            yield view.act("wait", seconds=0.5)
+    raise LookupError(f"no window {pattern}; windows: {titles(view)}")
 
 
 def copy_all(view: View, pattern: str) -> Generator[Action, None, str]:

@@ -8,11 +8,18 @@ from collections.abc import Generator
 from agentgym.records import Action
 from agentgym.task.reference_policy import View
 
-from .moves import Moves, copy_all, element_comes, focused_title, titles, until, window_comes
+from .moves import (
+    Moves,
+    copy_all,
+    element_comes,
+    focused_title,
+    switch_to,
+    until,
+    window_comes,
+)
 from .office import cells, go_to
 
 _FILES = "Thunar$"
-_PANEL = "tint2"
 _TRIES = 8
 
 
@@ -28,7 +35,7 @@ def read_files(
         pattern: What each of the texts holds.
     """
     texts: list[str] = []
-    yield from bring(view, _FILES)
+    yield from switch_to(view, _FILES)
     for place in range(count):
         yield from element_comes(view, "cell", kind)
         # The tree has the files in their order, without their names.
@@ -63,29 +70,6 @@ def open_sheet(view: View, name: str, cell: str) -> Moves:
     """Go to a sheet of the workbook in front, and wait until it shows a cell that is not empty."""
     yield view.click("tab", name)
     yield from until(view, lambda: bool(cells(view).get(cell)), f"cell {cell} of {name}")
-
-
-def bring(view: View, pattern: str) -> Moves:
-    """Bring a window to the front, as Alt+Tab does, and look whether it came.
-
-    Raises:
-        LookupError: There is no such window.
-    """
-    for _ in range(_TRIES):
-        before = focused_title(view)
-        if re.search(pattern, before):
-            return
-        # The window that was in front before comes first. A busy desktop may lose a key.
-        behind = [title for title in reversed(titles(view)) if title not in (_PANEL, before)]
-        places = [place for place, title in enumerate(behind, 1) if re.search(pattern, title)]
-        if not places:
-            break
-        yield view.act("key_down", key="Alt")
-        yield view.act("press", keys=" ".join(["Tab"] * places[0]))
-        yield view.act("key_up", key="Alt")
-        if focused_title(view) in ("", before):
-            yield view.act("wait", seconds=0.5)
-    raise LookupError(f"no window {pattern}; windows: {titles(view)}")
 
 
 def make_bold(view: View, place: str) -> Moves:

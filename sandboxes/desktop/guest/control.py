@@ -65,8 +65,11 @@ class Control:
     def open_session(self):
         """Open the applications of the session, one after the other, and let them settle."""
         lines = self._session.applications()
-        for line in lines:
+        ranks = {}
+        for rank, line in enumerate(lines):
             self._session.launch(line, self._windows, self._ready)
+            for number in self._windows.ids():
+                ranks.setdefault(number, rank)
         self._connect()
         # Applications announce themselves and fill their trees as these are read.
         deadline = time.monotonic() + _ANNOUNCED_S
@@ -78,6 +81,8 @@ class Control:
                 time.sleep(_SHORT_S)
             elif readings >= _READINGS or time.monotonic() - began < _SHORT_S:
                 break
+        self._windows.activate_each(ranks)
+        self._calm()
 
     def _ready(self):
         self.settle(_READY_QUIET_MS, _READY_MS)

@@ -38,6 +38,7 @@ NAMES = {
     "contextmenu": "Menu",
 }
 _LETTERS = {"\n": "Return", "\r": "Return", "\t": "Tab"}
+_MANAGER = (XK.XK_Alt_L, XK.XK_Alt_R, XK.XK_Super_L, XK.XK_Super_R)
 _UNICODE = 0x0100_0000
 _FIRST_CODE, _LAST_CODE = 8, 255
 _FREQUENT = (
@@ -136,9 +137,18 @@ class Keyboard:
         return self._places[keysym]
 
     def chord(self, keys):
-        """Press keys one after the other and release them in reverse, whatever happens."""
-        with self.held(keys):
-            pass
+        """Press keys one after the other and release them in reverse, whatever happens.
+
+        Keys of the window manager stay down until the screen is quiet: it begins to cycle through
+        the windows when it handles Alt+Tab, and ends when it then sees Alt released.
+        """
+        *modifiers, key = keys
+        around, pressed = self.held(modifiers), self.held([key])
+        with around:
+            with pressed:
+                pass
+            if any(self._places.get(keysym, (0,))[0] in around.codes for keysym in _MANAGER):
+                self._calm()
 
     def held(self, keys):
         """Return a context in which these keys are down."""
@@ -206,19 +216,25 @@ class Keyboard:
 
 
 class _Held:
+    """Keys that are down within a context.
+
+    Attributes:
+        codes: Their key codes.
+    """
+
     def __init__(self, keyboard, keys):
         self._keyboard = keyboard
         places = [keyboard.code_of(key) for key in keys]
         if any(shifted for _, shifted in places):
             places.insert(0, keyboard.code_of("shift"))
-        self._codes = list(dict.fromkeys(code for code, _ in places))
+        self.codes = list(dict.fromkeys(code for code, _ in places))
 
     def __enter__(self):
-        for code in self._codes:
+        for code in self.codes:
             self._keyboard.press(code, True)
 
     def __exit__(self, *_):
-        for code in reversed(self._codes):
+        for code in reversed(self.codes):
             self._keyboard.press(code, False)
         self._keyboard._display.sync()
 

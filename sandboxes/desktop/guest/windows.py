@@ -1,11 +1,14 @@
 """The windows that the window manager knows, as EWMH 1.5 describes them."""
 
+import time
+
 from Xlib import X, error
 from Xlib.protocol import event
 
 _MOST = 200
 _BY_A_PERSON = 2  # source indication of EWMH
 _PANEL = "Tint2"
+_ACTIVATE_S, _POLL_S = 0.5, 0.005
 
 
 class Windows:
@@ -25,8 +28,8 @@ class Windows:
         return list(self._values(self._root, "_NET_CLIENT_LIST_STACKING"))[-_MOST:]
 
     def list(self):
-        """Return the windows with title, place, process and focus, the topmost last."""
-        active = next(iter(self._values(self._root, "_NET_ACTIVE_WINDOW")), 0)
+        """Return the windows with id, title, place, process and focus, the topmost last."""
+        active = self._active()
         found = []
         for number in self.ids():
             window = self._display.create_resource_object("window", number)
@@ -38,15 +41,43 @@ class Windows:
 
     def close_all(self):
         """Ask every window to close, as its close button does; applications may ask back."""
-        to = X.SubstructureRedirectMask | X.SubstructureNotifyMask
         for number in self.ids():
-            window = self._display.create_resource_object("window", number)
-            message = event.ClientMessage(
-                window=window,
-                client_type=self._atom("_NET_CLOSE_WINDOW"),
-                data=(32, [X.CurrentTime, _BY_A_PERSON, 0, 0, 0]),
-            )
-            self._root.send_event(message, event_mask=to)
+            self._ask(number, "_NET_CLOSE_WINDOW", [X.CurrentTime, _BY_A_PERSON, 0, 0, 0])
+
+    def activate_each(self, ranks):
+        """Activate every window but the panel, in the order of the ranks, the last one for good.
+
+        This makes the order of the windows, and the order in which Alt+Tab visits them, the same
+        whichever application came to the front by itself while it loaded.
+
+        Args:
+            ranks: Rank of the windows by id; another window has the least rank of its process.
+        """
+        here = [window for window in self.list() if window["class"] != _PANEL]
+        of_process = {}
+        for window in here:
+            rank = ranks.get(window["id"], len(ranks))
+            of_process[window["pid"]] = min(rank, of_process.get(window["pid"], rank))
+        here.sort(key=lambda window: ranks.get(window["id"], of_process[window["pid"]]))
+        if len(here) == 1 and here[0]["focused"]:
+            return
+        for window in here:
+            self._ask(window["id"], "_NET_ACTIVE_WINDOW", [_BY_A_PERSON, X.CurrentTime, 0, 0, 0])
+            deadline = time.monotonic() + _ACTIVATE_S
+            while self._active() != window["id"] and time.monotonic() < deadline:
+                time.sleep(_POLL_S)
+
+    def _active(self):
+        return next(iter(self._values(self._root, "_NET_ACTIVE_WINDOW")), 0)
+
+    def _ask(self, number, request, data):
+        """Send a request about a window to the window manager."""
+        window = self._display.create_resource_object("window", number)
+        message = event.ClientMessage(
+            window=window, client_type=self._atom(request), data=(32, data)
+        )
+        to = X.SubstructureRedirectMask | X.SubstructureNotifyMask
+        self._root.send_event(message, event_mask=to)
         self._display.flush()
 
     def open_processes(self):
@@ -59,6 +90,7 @@ class Windows:
         states = set(self._values(window, "_NET_WM_STATE"))
         classes = window.get_wm_class() or ("", "")
         return {
+            "id": window.id,
             "title": self._text(window, "_NET_WM_NAME")[:300],
             "class": classes[1][:100],
             "pid": next(iter(self._values(window, "_NET_WM_PID")), 0),

@@ -43,7 +43,7 @@ def line(text, notes):
 
 
 def solve(view):
-    yield from sheets.bring(view, "Thunar$")
+    yield from sheets.switch_to(view, "Thunar$")
     receipts = yield from sheets.read_files(view, "PDF document", 7, TOTAL)
     yield from files.open_entry(view, "notes.txt")
     notes = files.text(view)
@@ -51,7 +51,7 @@ def solve(view):
     lines = sorted(line(text, notes) for text in receipts)
     cells = [str(value) for one in lines for value in (*one[1:], "")]
     total = sum(one[4] for one in lines)
-    yield from sheets.bring(view, r"^claim\.docx")
+    yield from sheets.switch_to(view, r"^claim\.docx")
     yield from office.find_text(view, "R1 Train")
     yield from office.tab_to(view, 1, "B2")
     yield view.act("type", text="\t".join([*cells[:-1], "", "", "", "", str(total)]))

@@ -25,14 +25,14 @@ def changed(brief):
 def solve(view):
     yield from writer.window_comes(view, r"^flyer\.docx")
     yield from writer.element_comes(view, "button", "Save")
-    yield from sheets.bring(view, "brief.txt")
+    yield from sheets.switch_to(view, "brief.txt")
     brief = files.text(view)
     strip = int(re.search(r"lowest (\d+) pixels", brief)[1])
     width = int(re.search(r"width of\s+(\d+) pixels", brief)[1])
     picture = f"{FOLDER}/{re.search(r'save it as (.+[.]png)', brief)[1]}"
     export = f"{FOLDER}/{re.search(r'Name of the PDF: (.+[.]pdf)', brief)[1]}"
 
-    yield from sheets.bring(view, "^Drawing")
+    yield from sheets.switch_to(view, "^Drawing")
     yield from pictures.choose_tool(view, "Crop")
     yield from pictures.until(view, lambda: len(pictures.numbers(view)) == 2, "the size")
     height = pictures.numbers(view)[1] - strip
@@ -41,7 +41,7 @@ def solve(view):
     yield from pictures.scale_to_width(view, width)
     yield from pictures.save_picture_as(view, picture)
 
-    yield from sheets.bring(view, r"^flyer\.docx")
+    yield from sheets.switch_to(view, r"^flyer\.docx")
     yield from writer.find_text(view, MARK)
     yield view.act("press", keys="Delete")
     yield from writer.insert_picture(view, picture)

@@ -32,7 +32,7 @@ def solve(view):
         name, day = next(name for name in rows if name in text), int(DATE.search(text)[1])
         if day > dates.get(name, 0):
             offers[name], dates[name] = line(text, pieces), day
-    yield from sheets.bring(view, "^comparison.xlsx")
+    yield from sheets.switch_to(view, "^comparison.xlsx")
     lines, totals = [], {}
     for name, row in rows.items():
         prices, days = offers[name]

@@ -37,7 +37,7 @@ def orders(texts):
 
 def solve(view):
     texts = yield from sheets.read_files(view, "plain text document", 4, r"Kind regards\n.+\n.+")
-    yield from sheets.bring(view, "^orders.xlsx")
+    yield from sheets.switch_to(view, "^orders.xlsx")
     yield from sheets.open_sheet(view, "Articles", "B13")
     shown = office.cells(view)
     numbers = {shown[f"B{row}"]: shown[f"A{row}"] for row in range(5, 14)}

@@ -61,7 +61,7 @@ def solve(view):
     customer = re.match(r"(.+?) want a quotation", mail.told(view))[1]
     yield from office.window_comes(view, r"^prices\.xlsx")
     yield from office.cells_come(view, "A15", "E15")
-    yield from sheets.bring(view, "Claws Mail")
+    yield from sheets.switch_to(view, "Claws Mail")
     yield from mail.open_folder(view, INBOX)
     for place in range(mail.total(view)):
         yield from mail.open_mail(view, place)
@@ -70,7 +70,7 @@ def solve(view):
             enquiry = text
         if text.rstrip().endswith(customer) and "Two things have changed" in text:
             change, answered = " ".join(text.split()), place
-    yield from sheets.bring(view, r"^prices\.xlsx")
+    yield from sheets.switch_to(view, r"^prices\.xlsx")
     yield from sheets.open_sheet(view, LIST, "A15")
     shown = office.cells(view)
     prices = {
@@ -88,7 +88,7 @@ def solve(view):
     freights = [(number(shown[f"A{row}"]), number(shown[f"B{row}"])) for row in (11, 12, 13)]
     lines = quotation(wanted(enquiry, change), prices, discounts, freights)
 
-    yield from sheets.bring(view, "Claws Mail")
+    yield from sheets.switch_to(view, "Claws Mail")
     yield from mail.open_mail(view, answered)
     yield from mail.reply(view, ["Good morning,", "", *lines, "", "Kind regards"])
     yield from mail.send_later(view)

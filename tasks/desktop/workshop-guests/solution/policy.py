@@ -22,7 +22,7 @@ def ask(view, tool, **arguments):
 
 def open_meeting(view, title):
     """Open the page of a meeting by a search, and return its number."""
-    yield from sheets.bring(view, "Firefox")
+    yield from sheets.switch_to(view, "Firefox")
     yield from office.element_comes(view, "link", "Calendar")
     yield view.click("link", "Calendar")
     yield from office.element_comes(view, "button", "Search")
@@ -61,7 +61,7 @@ def solve(view):
     title = office.told(view).partition(" is on ")[0]
     number = yield from open_meeting(view, title)
     answers = yield from read_answers(view)
-    yield from sheets.bring(view, r"^guests\.xlsx")
+    yield from sheets.switch_to(view, r"^guests\.xlsx")
     yield from office.cells_come(view, "A6", "A14")
     shown = office.cells(view)
     listed = [shown[f"A{row}"] for row in LISTED]
