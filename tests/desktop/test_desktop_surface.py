@@ -1,9 +1,11 @@
 """The surface `desktop` over real applications."""
 
 import asyncio
+import io
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from agentgym.errors import SurfaceEndedError
 from agentgym.protocols import SurfaceContext
@@ -86,6 +88,42 @@ async def test_windows_lie_in_the_order_of_the_session_though_one_comes_to_the_f
     await desk.do("press", keys="Alt+Tab Alt+Tab")
     assert order() == ["Mousepad", "Xfce4-terminal", "Galculator"]
     assert not desk.seen.data["held"]
+
+
+async def test_a_covered_window_is_told_and_not_read(open_desk):
+    keyfile = "/home/user/.config/glib-2.0/settings/keyfile"
+    settings = "[com/github/maoschanz/drawing]\nlast-version='1.0.2'\nmaximized=true\n"
+    picture = io.BytesIO()
+    Image.new("RGB", (300, 200), "navy").save(picture, "PNG")
+    path = "/home/user/plan.png"
+    desk = await open_desk(
+        f"drawing {path}",
+        "libreoffice --writer",
+        files={path: picture.getvalue(), keyfile: settings.encode()},
+    )
+
+    def readings():
+        shown = {node["name"] for node in desk.seen.data["nodes"] if node["role"] == "button"}
+        covered = [n["name"] for n in desk.seen.data["nodes"] if "covered" in n["flags"]]
+        return "Crop" in " ".join(sorted(shown)), len(covered)
+
+    def read():
+        """Return of every application whether its window is covered, and how many nodes it has."""
+        told, found = desk.seen.data["nodes"], {}
+        for node in told:
+            if node["role"] == "application":
+                name = node["name"].rpartition(".")[2]
+                found[name] = [False, 0]
+            found[name][0] |= node.get("covered", False)
+            found[name][1] += 1
+        return found
+
+    # The title bar of Writer lies over that which Drawing draws itself.
+    seen = read()
+    assert seen["drawing"] == [True, 2] and not seen["soffice"][0] and seen["soffice"][1] > 50
+    await desk.do("press", keys="Alt+Tab")
+    seen = read()
+    assert seen["soffice"] == [True, 2] and not seen["drawing"][0] and seen["drawing"][1] > 15
 
 
 async def test_the_picture_is_the_screen_and_holds_the_pointer(open_desk):

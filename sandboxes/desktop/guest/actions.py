@@ -85,8 +85,7 @@ class Actions:
         self._keyboard.type(text)
 
     def _press(self, chords):
-        for keys in chords:
-            self._keyboard.chord(keys)
+        self._keyboard.press_chords(chords)
 
     def _hold(self, keys, seconds):
         with self._keyboard.held(keys):

@@ -31,11 +31,6 @@ class Bus:
         self._connection.set_exit_on_close(False)
         self._context = GLib.MainContext.default()
 
-    @property
-    def is_closed(self):
-        """Whether the bus is gone."""
-        return self._connection.is_closed()
-
     def ask(self, questions, deadline):
         """Return the answers to questions, in their order; None for what has no answer.
 

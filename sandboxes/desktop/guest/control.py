@@ -24,7 +24,7 @@ from pointer import Pointer
 from screen import Screen
 from session import FOLDER, FRAME_BUFFER, Session
 from tree import Reader
-from windows import Windows, covered_titles
+from windows import Windows, covered
 from Xlib import display as displays
 from Xlib.ext import xtest
 
@@ -167,7 +167,7 @@ class Control:
             self._connect()
         if self._reader is None:
             return {"nodes": [], "cut": "no accessibility bus", "ms": 0}, b""
-        hidden = covered_titles(self._windows.list(), self._size)
+        hidden = covered(self._windows.list(), self._size)
         return self._reader.read(nodes, chars, ms, hidden), b""
 
     def box(self, bus, path):

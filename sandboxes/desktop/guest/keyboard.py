@@ -136,19 +136,25 @@ class Keyboard:
             self._borrow([character])
         return self._places[keysym]
 
-    def chord(self, keys):
-        """Press keys one after the other and release them in reverse, whatever happens.
+    def press_chords(self, chords):
+        """Press chords: keys one after the other, released in reverse, whatever happens.
 
-        Keys of the window manager stay down until the screen is quiet: it begins to cycle through
-        the windows when it handles Alt+Tab, and ends when it then sees Alt released.
+        Keys of the window manager stay down until the screen is quiet, and the next chord waits
+        again: it begins to cycle through the windows when it handles Alt+Tab, and ends when it
+        then sees Alt released.
         """
-        *modifiers, key = keys
-        around, pressed = self.held(modifiers), self.held([key])
-        with around:
-            with pressed:
-                pass
-            if any(self._places.get(keysym, (0,))[0] in around.codes for keysym in _MANAGER):
+        manager = {self._places[keysym][0] for keysym in _MANAGER if keysym in self._places}
+        is_busy = False
+        for *modifiers, key in chords:
+            around, pressed = self.held(modifiers), self.held([key])
+            if is_busy:
                 self._calm()
+            is_busy = not manager.isdisjoint(around.codes)
+            with around:
+                with pressed:
+                    pass
+                if is_busy:
+                    self._calm()
 
     def held(self, keys):
         """Return a context in which these keys are down."""

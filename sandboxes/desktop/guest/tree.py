@@ -18,6 +18,10 @@ TEXT = "org.a11y.atspi.Text"
 VALUE = "org.a11y.atspi.Value"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 REGISTRY = ("org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root")
+_DAEMON = (
+    *("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"),
+    "GetConnectionUnixProcessID",
+)
 SCREEN = GLib.Variant("(u)", (0,))
 _MOST_DEPTH = 60
 _MOST_CHILDREN = 3_000
@@ -54,7 +58,7 @@ class Reader:
 
     def __init__(self, bus, size):
         self._bus, self._size = bus, size
-        self._hidden, self._shifts = (), {}
+        self._hidden, self._shifts, self._processes = (), {}, {}
 
     def read(self, nodes, chars, ms, hidden=(), depth=_MOST_DEPTH):
         """Return the tree as a list of nodes in order, and why it is not whole.
@@ -63,7 +67,8 @@ class Reader:
             nodes: Largest number of nodes.
             chars: Characters of a name; values may have four times as many.
             ms: Milliseconds that it may take.
-            hidden: Titles of windows that do not show; what is in them is not read.
+            hidden: Titles and processes of windows that do not show; what is in them is not read.
+                A window may have another title here than the window manager knows.
             depth: Largest depth.
         """
         began = time.monotonic()
@@ -108,6 +113,9 @@ class Reader:
         for node, answer in zip(applications, answers):
             node.shown = answer is not None
         answering = [node for node in applications if node.shown]
+        asked = [(*_DAEMON, GLib.Variant("(s)", (node.bus,))) for node in answering]
+        found = zip(answering, self._bus.ask(asked, deadline))
+        self._processes = {node.bus: answer[0] for node, answer in found if answer}
         return answering, len(applications) - len(answering)
 
     def box(self, bus, path, ms=500):
@@ -172,7 +180,7 @@ class Reader:
         # A menu of a window of its own, such as that of a combobox, shows only while it is open.
         if node.role in _CLOSED and SELECTED not in node.states and node.parent.role in _ABOVE:
             return False
-        if node.role in _WINDOWS and node.name in self._hidden:
+        if self._is_covered(node):
             return False
         if node.parent.role == "desktop":
             return True
@@ -187,6 +195,11 @@ class Reader:
         return (
             left < self._size[0] and top < self._size[1] and left + width > 0 and top + height > 0
         )
+
+    def _is_covered(self, node):
+        if node.role not in _WINDOWS:
+            return False
+        return node.name in self._hidden or self._processes.get(node.bus) in self._hidden
 
     def _grow(self, nodes, answers):
         for node, answer in zip(nodes, answers):
@@ -261,7 +274,7 @@ class Reader:
     def _entry(self, node, depth, identity):
         flags = flags_of(node.states, node.role)
         left, top, width, height = _lowered(node.box, node.shift)
-        if node.role in _WINDOWS and node.name in self._hidden:
+        if self._is_covered(node):
             flags.append("covered")
         if not (0 <= left + width // 2 < self._size[0] and 0 <= top + height // 2 < self._size[1]):
             flags.append("offscreen")

@@ -28,7 +28,10 @@ class Windows:
         return list(self._values(self._root, "_NET_CLIENT_LIST_STACKING"))[-_MOST:]
 
     def list(self):
-        """Return the windows with id, title, place, process and focus, the topmost last."""
+        """Return the windows with id, title, place, process and focus, the topmost last.
+
+        `box` is the place of the content, `outer` that of the content with its frame.
+        """
         active = self._active()
         found = []
         for number in self.ids():
@@ -87,6 +90,9 @@ class Windows:
     def _describe(self, window, active):
         shape = window.get_geometry()
         corner = window.translate_coords(self._root, 0, 0)
+        left, top = -corner.x, -corner.y
+        frame = [*self._values(window, "_NET_FRAME_EXTENTS"), 0, 0, 0, 0][:4]
+        outer = [shape.width + frame[0] + frame[1], shape.height + frame[2] + frame[3]]
         states = set(self._values(window, "_NET_WM_STATE"))
         classes = window.get_wm_class() or ("", "")
         return {
@@ -94,7 +100,8 @@ class Windows:
             "title": self._text(window, "_NET_WM_NAME")[:300],
             "class": classes[1][:100],
             "pid": next(iter(self._values(window, "_NET_WM_PID")), 0),
-            "box": [-corner.x, -corner.y, shape.width, shape.height],
+            "box": [left, top, shape.width, shape.height],
+            "outer": [left - frame[0], top - frame[2], *outer],
             "focused": active,
             "minimized": self._atom("_NET_WM_STATE_HIDDEN") in states,
             "fullscreen": self._atom("_NET_WM_STATE_FULLSCREEN") in states,
@@ -116,22 +123,24 @@ class Windows:
         return bytes(found.value).decode("utf-8", "replace")
 
 
-def covered_titles(windows, size):
-    """Return the titles of which no window shows, because others lie above it.
+def covered(windows, size):
+    """Return what does not show because others lie above it: titles, and processes.
+
+    A title or a process is covered if all windows that have it are.
 
     Args:
         windows: What `Windows.list` returns.
         size: Width and height of the screen.
     """
-    covered, shown = set(), set()
+    below, shown = set(), set()
     for place, window in enumerate(windows):
         above = [one for one in windows[place + 1 :] if not one["minimized"]]
         part = _clipped(window["box"], size)
         hidden = window["minimized"] or any(
-            _holds(_clipped(one["box"], size), part) for one in above
+            _holds(_clipped(one["outer"], size), part) for one in above
         )
-        (covered if hidden else shown).add(window["title"])
-    return covered - shown
+        (below if hidden else shown).update((window["title"], window["pid"]))
+    return below - shown - {0}
 
 
 def _clipped(box, size):
