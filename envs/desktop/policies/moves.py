@@ -23,11 +23,20 @@ def told(view: View) -> str:
 
 def windows(view: View) -> list[dict[str, Any]]:
     """Return the windows, the topmost last."""
+    return [dict(window) for window in _screen(view).get("windows", ())]
+
+
+def is_whole(view: View) -> bool:
+    """Whether the tree and its values were read to their end; a busy desktop runs out of time."""
+    return not _screen(view).get("cut")
+
+
+def _screen(view: View) -> Mapping[str, Any]:
+    """Return the data of the desktop; empty without one."""
     data = view.observation.data
     # The first observation has the views of all surfaces, by their names.
     views = [data, *(one for one in data.values() if isinstance(one, Mapping))]
-    found: Any = next((one["windows"] for one in views if "windows" in one), ())
-    return [dict(window) for window in found]
+    return next((one for one in views if "windows" in one), {})
 
 
 def titles(view: View) -> list[str]:

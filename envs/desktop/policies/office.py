@@ -12,6 +12,7 @@ from .moves import (
     copy_all,
     element_comes,
     focused_title,
+    is_whole,
     switch_to,
     titles,
     told,
@@ -24,6 +25,7 @@ __all__ = [
     "copy_all",
     "element_comes",
     "focused_title",
+    "is_whole",
     "switch_to",
     "titles",
     "told",
@@ -48,7 +50,9 @@ def cells(view: View) -> dict[str, str]:
 
 def cells_come(view: View, *names: str) -> Moves:
     """Wait until the sheet in front shows cells; a busy application fills its tree late."""
-    yield from until(view, lambda: set(names) <= set(cells(view)), f"cells {names}")
+    yield from until(
+        view, lambda: is_whole(view) and set(names) <= set(cells(view)), f"cells {names}"
+    )
 
 
 def amount(shown: str) -> float:

@@ -95,12 +95,12 @@ class Reader:
             level = self._below(level, deadline)
         else:
             cut = "depth" if level else ""
+        shown = [node for node in _walk(root) if node.shown]
+        self._read_values(shown, deadline, chars)
         if not cut and time.monotonic() >= deadline:
             cut = "time"
         if silent:
             cut = "an application does not answer"
-        shown = [node for node in _walk(root) if node.shown]
-        self._read_values(shown, deadline, chars)
         correct(shown)
         self._shifts = {(node.bus, node.path): node.shift for node in shown if node.shift}
         listed = list(self._listed(root, nodes))

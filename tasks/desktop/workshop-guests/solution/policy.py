@@ -41,17 +41,26 @@ def number_of(view):
     return next((int(one[1]) for one in found if one), 0)
 
 
+def shown_answers(view):
+    """Return the answers that the page shows, by name."""
+    answers = {}
+    nodes = view.observation.data.get("nodes", [])
+    for section, link in zip(nodes, nodes[1:], strict=False):
+        if section["role"] == "section" and link["role"] == "link":
+            word = section["name"].partition(",")[0]
+            if word in WORDS:
+                answers[link["name"]] = WORDS[word]
+    return answers
+
+
 def read_answers(view):
-    """Return the answers by name, scrolling down until three looks have shown nothing new."""
+    """Return the answers by name, scrolling down until three whole looks have shown nothing new."""
+    yield from office.until(view, lambda: bool(shown_answers(view)), "the answers")
     answers, counts = {}, [0]
     while counts[-3:] != [len(answers)] * 3:
-        nodes = view.observation.data["nodes"]
-        for section, link in zip(nodes, nodes[1:], strict=False):
-            if section["role"] == "section" and link["role"] == "link":
-                word = section["name"].partition(",")[0]
-                if word in WORDS:
-                    answers[link["name"]] = WORDS[word]
-        counts.append(len(answers))
+        answers.update(shown_answers(view))
+        if office.is_whole(view):
+            counts.append(len(answers))
         yield view.act("scroll", direction="down", amount=5, x=640, y=500)
     del answers["Erik Pinto"]
     return answers
