@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentgym.swe.python_source import parse_python
+from agentgym.python_source import parse_python
 
 _COMPARED: Final = 4_000_000
 """Product of two numbers of lines up to which a difference is computed line by line."""
