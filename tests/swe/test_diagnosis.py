@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import time
 from dataclasses import replace
 
 import pytest
@@ -280,3 +281,12 @@ def test_an_illegal_call_touches_nothing():
         found = contact(step)
         assert (found.read, found.edits, found.tests) == (set(), (), False)
     assert steps[0].observation.effect is Effect.CHANGED
+
+
+def test_a_file_that_repeats_two_lines_is_not_compared_for_minutes():
+    was, now = ("def f():\n" + f"    x\n    {name}\n" * 990 for name in "ab")
+    many = "".join(f"x{n}\n" + "def g(): 1\n" * 14 for n in range(2_000))
+    began_s = time.monotonic()
+    assert changed_functions("a.py", was, now) == {"f"}
+    assert changed_functions("a.py", "".join(f"x{n}\n" for n in range(2_000)), many) == set()
+    assert time.monotonic() - began_s < 30
