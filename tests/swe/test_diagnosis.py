@@ -290,3 +290,8 @@ def test_a_file_that_repeats_two_lines_is_not_compared_for_minutes():
     assert changed_functions("a.py", was, now) == {"f"}
     assert changed_functions("a.py", "".join(f"x{n}\n" for n in range(2_000)), many) == set()
     assert time.monotonic() - began_s < 30
+
+
+def test_a_mark_in_a_command_is_no_number_of_a_document():
+    (found,) = read_commands(f"cat \uf8ff{'9' * 5_000}")
+    assert found.stdin is None
