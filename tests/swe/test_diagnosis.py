@@ -295,3 +295,11 @@ def test_a_file_that_repeats_two_lines_is_not_compared_for_minutes():
 def test_a_mark_in_a_command_is_no_number_of_a_document():
     (found,) = read_commands(f"cat \uf8ff{'9' * 5_000}")
     assert found.stdin is None
+
+
+def test_a_command_of_thousands_of_digits_is_read_in_no_time():
+    began_s = time.monotonic()
+    for argument in ("0" * 19_000, "0" * 19_000 + "p", f"1,+{'9' * 5_000}p"):
+        assert contact(bash(f"sed -n {argument} cache/store.py"))
+        assert contact(bash(f"head -n {argument} cache/store.py"))
+    assert time.monotonic() - began_s < 5
