@@ -34,7 +34,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Final
+
+_LONGEST_TYPED: Final = 200
+"""Characters of a name that may be a slip; to compare longer ones takes seconds."""
 
 
 class AgentGymError(Exception):
@@ -264,8 +267,10 @@ def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """Return the known names closest to a mistyped one, best first.
 
     A name that only lacks the suite or the version is close, too: ``git-repair`` finds
-    ``terminal/git-repair-v1``.
+    ``terminal/git-repair-v1``. A name of hundreds of characters has none.
     """
+    if len(name) > _LONGEST_TYPED:
+        return []
     names = sorted(set(known))
     tail = {n.rsplit("/", 1)[-1].rsplit("-v", 1)[0]: n for n in names}
     found = difflib.get_close_matches(name, names, n=limit, cutoff=0.6)

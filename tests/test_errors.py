@@ -41,3 +41,7 @@ def test_close_matches_know_the_short_names():
     assert close_matches("git-repar", known) == ["terminal/git-repair-v1"]
     assert close_matches("terminal/log-forensics-v1", known)[0] == "terminal/log-forensics-v2"
     assert close_matches("zzz", known) == []
+
+
+def test_nothing_is_close_to_a_name_of_thousands_of_characters():
+    assert close_matches("x" * 150 + "y" * 100, ["x" * 150 + "y" * 99]) == []

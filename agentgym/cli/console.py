@@ -7,29 +7,14 @@ errors, files and models come from agents and other untrusted sources; callers n
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
+from rich.console import Console
 
+from agentgym.eval.clean_console import CleanConsole
 from agentgym.eval.printable import clean
 
 _PIPED_WIDTH = 500
 """Width in columns at which no line is folded or cut if a program reads it."""
-
-
-class CleanConsole(Console):
-    """A console that escapes the texts it prints, so that they cannot control the terminal."""
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """Return the segments of a printable object, with texts escaped for display."""
-        for segment in super().render(renderable, options):
-            if segment.control is None:
-                yield Segment(clean(segment.text), segment.style)
-            else:
-                yield segment
 
 
 def stdout_console() -> Console:

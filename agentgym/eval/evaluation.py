@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from agentgym.agents import registry
 from agentgym.agents.loading import Source, source_of
 from agentgym.agents.own import OwnAgent
 from agentgym.errors import ConfigError
+from agentgym.eval.clean_console import CleanConsole
 from agentgym.eval.evaluate import evaluate as run_episodes
 from agentgym.eval.plan import holds_run, resume_run, start_run
 from agentgym.eval.progress import LineProgress, Progress, make_progress
@@ -303,7 +302,7 @@ class _Run:
         task = asyncio.current_task()
         assert task is not None
         self._running = asyncio.get_running_loop(), task
-        console = Console(stderr=True, quiet=not self._progress, highlight=False)
+        console = CleanConsole(stderr=True, quiet=not self._progress, highlight=False)
         settings = read_settings(store)
 
         def build() -> dict[str, str]:

@@ -26,6 +26,7 @@ from agentgym.record.reading import expect
 from agentgym.record.recorder import PackedSteps, Recorder, write_steps
 from agentgym.record.refused import RefusedReplies
 from agentgym.record.setups import Setups
+from agentgym.record.step_memory import memory_for_steps, memory_of_step
 from agentgym.record.step_rows import StepRows
 from agentgym.record.waiting import RecordThread
 from agentgym.records import (
@@ -196,10 +197,22 @@ class RunStore:
     def steps(self, episode_id: int) -> list[Step]:
         """Return the steps of an episode, those before a fork included.
 
+        A blob of few bytes may be a picture of 200 MB, and each step may name it.
+
         Raises:
-            RecordError: A step is damaged or missing.
+            RecordError: A step is damaged or missing, or they would take more than half of this
+                machine's memory.
         """
-        return list(self.iter_steps(episode_id))
+        found, left = list[Step](), memory_for_steps()
+        for step in self.iter_steps(episode_id):
+            left -= memory_of_step(step)
+            if left < 0:
+                raise RecordError(
+                    f"{self.folder}: the first {step.index + 1} steps of episode {episode_id} take "
+                    "more than half of this machine's memory; a larger machine can read them"
+                )
+            found.append(step)
+        return found
 
     def iter_steps(self, episode_id: int) -> Iterator[Step]:
         """Yield the steps of an episode one by one, so that few prompts are in memory.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from agentgym import catalogue
@@ -12,6 +13,8 @@ from agentgym.sandbox.build.planner import plan_recipe, read_manifest
 from agentgym.sandbox.build.settings import Settings
 from agentgym.sandbox.images import find_image
 from agentgym.sandbox.rootimage import user_of
+
+_PORT = re.compile(r"[0-9]{1,5}")
 
 
 def load_recipe(name: str) -> Recipe:
@@ -72,4 +75,4 @@ def _exposed(config: Mapping[str, Json]) -> tuple[int, ...]:
     ports = config.get("ExposedPorts")
     named = ports if isinstance(ports, Mapping) else {}
     numbers = [port.removesuffix("/tcp") for port in named if port.endswith("/tcp")]
-    return tuple(sorted(int(number) for number in numbers if number.isdigit()))
+    return tuple(sorted(int(number) for number in numbers if _PORT.fullmatch(number)))

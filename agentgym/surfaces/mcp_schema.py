@@ -8,6 +8,7 @@ A schema is hostile input: its size, its depth and the cost of a check against i
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
@@ -40,6 +41,7 @@ _MOST_ARRAYS: Final = 6
 
 _DEMANDS: Final = ("minLength", "minItems", "minProperties", "minContains")
 _COSTLY: Final = ("uniqueItems",)
+_INDEX: Final = re.compile(r"[0-9]{1,9}")
 """Keywords whose check takes quadratic time."""
 
 _UNUSABLE: Final = object()
@@ -194,7 +196,7 @@ class _Adapter:
         found: Any = self._root
         for step in filter(None, unquote(reference[1:]).split("/")):
             step = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+            if isinstance(found, list) and _INDEX.fullmatch(step) and int(step) < len(found):
                 found = found[int(step)]
             elif isinstance(found, Mapping) and step in found:
                 found = found[step]

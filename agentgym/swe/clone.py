@@ -24,6 +24,9 @@ _LOOK_UP_S: Final = 30.0
 MAX_FILE: Final = 64 << 20
 _LARGEST: Final = 256 << 20
 _BATCH: Final = 2000
+_LAST_S: Final = 253_370_764_799
+"""The last second of 9998: the end of its quarter is a date, too."""
+
 _SAFE: Final = (
     *("-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
     *("-c", "log.showSignature=false", "-c", "protocol.allow=never", "-c", "diff.renames=false"),
@@ -227,13 +230,18 @@ class Clone:
     def committed_at(self, commit: str) -> datetime:
         """Return the time at which a commit was made, in UTC."""
         said = self.git("show", "-s", "--format=%ct", self.commit(commit)).decode().split()
-        return datetime.fromtimestamp(int(said[0]), UTC)
+        return commit_time(said[0])
 
     def release(self, commit: str) -> str:
         """Return the version in the nearest tag before a commit; empty if no tag has one."""
         told = self.git("describe", "--tags", "--abbrev=0", self.commit(commit), check=False)
         found = re.findall(r"[0-9]{1,4}(?:\.[0-9]{1,8})+", told.decode("utf-8", "replace"))
         return str(found[-1]) if found else ""
+
+
+def commit_time(seconds: str) -> datetime:
+    """Return the time of a commit, which may claim any number of seconds, in UTC."""
+    return datetime.fromtimestamp(min(max(int(seconds), 0), _LAST_S), UTC)
 
 
 def open_clone(path: Path) -> Clone:

@@ -13,8 +13,8 @@ import re
 import tokenize
 from collections.abc import Collection, Iterator, Sequence
 
+from agentgym.python_source import LargeSourceError, parse_python
 from agentgym.swe.patch import Entry, Patch
-from agentgym.swe.python_source import LargeSourceError, parse_python
 
 _RUNNERS = ("_pytest", "pluggy", "pytest")
 _NAMES = re.compile(r"PYTEST_\w+|_?pytest(\.[\w.]+)?|pluggy")

@@ -13,70 +13,25 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
-from typing import Literal, TypeAlias
 
+from agentgym.comparison import COMPARISONS, Budget, BudgetSpentError, Matcher, Opcode
 from agentgym.swe.binary_diff import write_literal
 from agentgym.swe.patch import Entry, FileChange, Patch
 
 _CONTEXT = 3
 _COMPARED = 4_000_000
-_COMPARISONS = 30_000_000
-"""Pairs of lines that the files of a patch may compare, a few seconds."""
 
 _PLAIN = re.compile(rb"[ !#-\[\]-~]+")
 _ESCAPES = {ord('"'): '\\"', ord("\\"): "\\\\", 9: "\\t", 10: "\\n", 13: "\\r"}
 
 
-Opcode: TypeAlias = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
-"""A tag and two ranges of lines, as `difflib` has them."""
-
-
 def write_diff(patch: Patch) -> str:
     """Return a patch as text that `git apply` takes; content that is not UTF-8 is binary."""
-    budget = _Budget()
+    budget = Budget(COMPARISONS)
     return "".join(_file_diff(change, budget) for change in patch.changes)
 
 
-class _BudgetSpentError(Exception):
-    """The files of a patch took too many comparisons; the rest is not compared line by line."""
-
-
-class _Budget:
-    """The comparisons that are left for a patch."""
-
-    def __init__(self) -> None:
-        self._left = _COMPARISONS
-
-    def take(self, count: int) -> None:
-        """Count comparisons.
-
-        Raises:
-            _BudgetSpentError: There are not so many left.
-        """
-        self._left -= count
-        if self._left < 0:
-            raise _BudgetSpentError
-
-
-class _Matcher(difflib.SequenceMatcher[str]):
-    """A matcher whose comparisons count: files that repeat a few lines take cubic time."""
-
-    def __init__(self, old: Sequence[str], new: Sequence[str], budget: _Budget) -> None:
-        super().__init__(None, old, new, False)
-        self._budget = budget
-        times = Counter(new)
-        self._costs = [0, *accumulate(1 + times[line] for line in old)]
-
-    def find_longest_match(
-        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
-    ) -> difflib.Match:
-        """Find the longest block in two ranges, within the budget."""
-        self._budget.take(self._costs[-1 if ahi is None else ahi] - self._costs[alo])
-        return super().find_longest_match(alo, ahi, blo, bhi)
-
-
-def _file_diff(change: FileChange, budget: _Budget) -> str:
+def _file_diff(change: FileChange, budget: Budget) -> str:
     was, now = change.before, change.after
     if was is not None and now is not None and was.kind != now.kind:
         parts = (FileChange(change.path, was, None), FileChange(change.path, None, now))
@@ -100,7 +55,7 @@ def _file_diff(change: FileChange, budget: _Budget) -> str:
     return text + "".join(_hunks(_lines(before), _lines(after), budget))
 
 
-def _hunks(old: Sequence[str], new: Sequence[str], budget: _Budget) -> Iterator[str]:
+def _hunks(old: Sequence[str], new: Sequence[str], budget: Budget) -> Iterator[str]:
     for group in _groups(old, new, budget):
         first, last = group[0], group[-1]
         yield (f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@\n")
@@ -113,7 +68,7 @@ def _hunks(old: Sequence[str], new: Sequence[str], budget: _Budget) -> Iterator[
 
 
 def _groups(
-    old: Sequence[str], new: Sequence[str], budget: _Budget
+    old: Sequence[str], new: Sequence[str], budget: Budget
 ) -> Iterator[list[tuple[str, int, int, int, int]]]:
     """Yield the opcodes of each hunk.
 
@@ -143,7 +98,7 @@ class _Found(difflib.SequenceMatcher[str]):
 
 
 def _aligned(
-    old: Sequence[str], new: Sequence[str], head: int, tail: int, budget: _Budget
+    old: Sequence[str], new: Sequence[str], head: int, tail: int, budget: Budget
 ) -> Iterator[Opcode]:
     """Yield opcodes between the lines that are unique in both files and in the same order."""
     yield "equal", 0, head, 0, head
@@ -156,7 +111,7 @@ def _aligned(
 
 
 def _compared(
-    old: Sequence[str], new: Sequence[str], part: tuple[int, int, int, int], budget: _Budget
+    old: Sequence[str], new: Sequence[str], part: tuple[int, int, int, int], budget: Budget
 ) -> Iterator[Opcode]:
     """Yield the opcodes of a part of two files."""
     i, end, j, stop = part
@@ -165,8 +120,8 @@ def _compared(
         yield "equal", *part
         return
     if len(ours) * len(theirs) <= _COMPARED:
-        with contextlib.suppress(_BudgetSpentError):
-            for tag, i1, i2, j1, j2 in _Matcher(ours, theirs, budget).get_opcodes():
+        with contextlib.suppress(BudgetSpentError):
+            for tag, i1, i2, j1, j2 in Matcher(ours, theirs, budget).get_opcodes():
                 yield tag, i + i1, i + i2, j + j1, j + j2
             return
     yield "replace", *part

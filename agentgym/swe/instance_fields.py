@@ -22,7 +22,8 @@ _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _REPO: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}/[A-Za-z0-9._-]{1,100}")
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,64}")
 _STRING: Final = r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\""
-_PYTHON_LIST: Final = re.compile(rf"\s*\[\s*(?:(?:{_STRING})\s*,?\s*)*\]\s*")
+# Possessive: blanks that could belong to two parts take exponential time.
+_PYTHON_LIST: Final = re.compile(rf"\s*+\[\s*+(?:(?:{_STRING})\s*+(?:,\s*+)?+)*+\]\s*+")
 _PYTHON_STRING: Final = re.compile(_STRING)
 
 

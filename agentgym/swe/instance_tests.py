@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from configparser import ConfigParser
 from configparser import Error as IniError
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from agentgym.manifest import parse_toml
 from agentgym.protocols import Room
 from agentgym.swe.apply import apply_diff
 from agentgym.swe.grading import GradedPatch, grade_patch
@@ -248,7 +248,7 @@ def _python_path(name: str, config: str) -> Iterator[str]:
     found: object = ()
     with suppress(ValueError, LookupError, IniError, TypeError, AttributeError, RecursionError):
         if name.endswith(".toml"):
-            settings = tomllib.loads(config)["tool"]["pytest"]
+            settings = parse_toml(config)["tool"]["pytest"]
             found = settings.get("ini_options", settings)["pythonpath"]
         else:
             parser = ConfigParser(interpolation=None, strict=False)

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentgym.errors import TaskError
 from agentgym.manifest import Manifest, load_toml, show_path
+from agentgym.regular_file import read_regular
 from agentgym.swe.clone import Clone
 from agentgym.swe.instance import EnvironmentSpec, Instance
 from agentgym.swe.instance_tests import InstanceTests
@@ -26,6 +27,7 @@ from agentgym.swe.specs.image import CONTEXT, REPOSITORY, environment_image
 SCHEMA: Final = "agentgym.swebench/1"
 ENVIRONMENT: Final = "environment"
 _INSTANCE: Final = "instance.json"
+_INSTANCE_BYTES: Final = 256 << 20
 _LONGEST: Final = 100
 _LARGEST: Final = 4 << 30
 """Bytes of a repository."""
@@ -156,7 +158,7 @@ def read_task(folder: Path) -> InstanceTask:
     """
     pointer = load_toml(folder / "task.toml", Pointer, TaskError)
     try:
-        instance = _ADAPTER.validate_json((folder / _INSTANCE).read_bytes())
+        instance = _ADAPTER.validate_json(read_regular(folder / _INSTANCE, _INSTANCE_BYTES))
     except OSError as error:
         raise TaskError(f"{show_path(folder / _INSTANCE)}: {error.strerror}") from error
     except ValidationError as error:

@@ -8,13 +8,17 @@ earlier turn) a new sequence begins, and the break is counted: nothing is encode
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from agentgym.errors import RecordError
 from agentgym.records import Generation
+
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(eq=False)
@@ -102,7 +106,7 @@ def episode_tokens(
             for logprob, counts in zip(logprobs.tolist(), mask, strict=True)
         ]
         sequence.completions += [number if counts else -1 for counts in mask]
-        if (generation.policy_version or "").isdecimal():
+        if _NUMBER.fullmatch(generation.policy_version or ""):
             versions.append(int(generation.policy_version or ""))
     breaks = max(len(sequences) - 1, 0)
     return EpisodeTokens(tuple(sequences), breaks, min(versions, default=None))

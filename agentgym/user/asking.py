@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentgym.records import Intent
+from agentgym.records.normalization import stream_safe
 from agentgym.user.intents import intents
 
 _QUOTES: Final = str.maketrans("‘’ʼ`´“”„«»–—\u2011", "'''''\"\"\"\"\"---")
@@ -141,7 +142,7 @@ def _asks(sentence: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    plain = unicodedata.normalize("NFKC", stream_safe(text.translate(_QUOTES)))
     return plain.replace("**", "").replace("__", "")
 
 

@@ -6,6 +6,7 @@ checks, the judge, the record and kept final states.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -16,6 +17,7 @@ from agentgym.task.answer import RESERVED, AnswerField, AnswerForm
 from agentgym.verify.answer_values import describe, read_value
 from agentgym.verify.values import brief
 
+_MOST_FAULTS: Final = 6
 _DATE: Final = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
 _TIME: Final = r"([01]\d|2[0-3]):[0-5]\d"
 _PLAIN: Final[Mapping[str, Mapping[str, Json]]] = {
@@ -73,7 +75,7 @@ def read_form(form: AnswerForm, arguments: Mapping[str, Json]) -> dict[str, Json
 
     Raises:
         ActionError: A field is missing, unknown, or has a value that its type does not accept; the
-            message names all such fields.
+            message names the first six.
     """
     return read_fields(form.field, _spread(form, arguments), "the answer")
 
@@ -90,10 +92,11 @@ def read_fields(
 
     Raises:
         ActionError: A field is missing, unknown, or has a value that its type does not accept; the
-            message names all such fields.
+            message names the first six.
     """
     known = {field.name: field for field in fields}
-    faults = [_unknown(name, list(known)) for name in given if name not in known]
+    unknown = (name for name in given if name not in known)
+    faults = [_unknown(name, list(known)) for name in itertools.islice(unknown, _MOST_FAULTS)]
     values: dict[str, Json] = {}
     for name, field in known.items():
         if name not in given and not field.optional:
@@ -104,7 +107,7 @@ def read_fields(
         except ValueError as error:
             faults.append(f"{name}: {error}")
     if faults:
-        raise ActionError(f"{what} is not accepted: {'; '.join(faults[:6])}")
+        raise ActionError(f"{what} is not accepted: {'; '.join(faults[:_MOST_FAULTS])}")
     return values
 
 

@@ -88,7 +88,7 @@ def _read_reply(
         raise ActionError(f"not sent: expected an object with {ID} = its id, got {brief(given)}")
     name = str(given[ID])
     if name not in known:
-        raise ActionError(f"not sent: {NotFoundError('saved reply', name, known)}")
+        raise ActionError(f"not sent: {NotFoundError('saved reply', name[:200], known)}")
     values = {field: value for field, value in given.items() if field != ID}
     return known[name], read_fields(known[name].field, values, f"not sent: reply {name!r}")
 

@@ -248,3 +248,13 @@ def test_the_example_with_the_functions_of_browsergym(tmp_path):
     for line in examples:
         # Their bids may have letters for frames, which agentgym's have not.
         assert decode(re.sub(r"'[a-z]*(\d+)'", r"'\1'", line)), line
+
+
+@pytest.mark.parametrize(
+    "name", ["a" + "\u0301" * 40_000 + "\u0323" * 40_000, 'f"' + "{a}" * 33_000 + '"']
+)
+def test_names_and_texts_that_take_a_parser_long_are_refused(name):
+    began_s = time.monotonic()
+    with pytest.raises(ActionError, match="expected calls"):
+        decode(f"click({name})")
+    assert time.monotonic() - began_s < 10

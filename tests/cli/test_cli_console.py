@@ -10,8 +10,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+import agentgym
 from agentgym.cli import console as consoles
-from agentgym.cli.console import CleanConsole, echo
+from agentgym.cli.console import echo
+from agentgym.eval.clean_console import CleanConsole
 
 HOSTILE = {
     "C0": "a\x07b\x08c\x00d\re",
@@ -82,3 +84,14 @@ def test_a_made_up_tool_and_a_defect_do_not_reach_the_terminal_raw(cli, tmp_path
     for command in ("report", "replay"):
         again = cli(command, "run", *(["1"] if command == "replay" else []))
         assert "\x1b" not in again.stdout + again.stderr
+
+
+def test_the_progress_of_evaluate_is_clean_too(tmp_path, monkeypatch, capsys):
+    own = 'schema_version = "agentgym.task/1"\n'
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "task.toml").write_text(f'"\\u001b]0;owned" = 1\n{own}')
+    monkeypatch.chdir(tmp_path)
+    agentgym.evaluate(["./one", "./two"], "noop", out="run", progress=True)
+    shown = capsys.readouterr().err
+    assert "owned" in shown and "\x1b" not in shown

@@ -1,11 +1,14 @@
 """Foreign task folders as text: what is read, what is refused, what the solution becomes."""
 
+import os
+
 import pytest
 from foreign_folder import MANIFEST, classic, harbor, reward
 
 from agentgym import catalogue
 from agentgym.errors import NotFoundError, TaskError
 from agentgym.formats.harbor.manifest import PASSED, read_harbor
+from agentgym.formats.swebench.format import SweBenchFormat
 from agentgym.task.load import find_task
 from agentgym.task.reference_actions import oracle
 
@@ -213,3 +216,22 @@ def test_aliases_that_multiply_are_refused(tmp_path, aliases):
     (folder / "task.yaml").write_text("\n".join([*lines, "instruction: hi", "tags: *j", ""]))
     with pytest.raises(TaskError, match="is not usable YAML"):
         find_task(str(folder))
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("kind", ["FIFO", "brackets", "key", "instance"])
+def test_a_folder_made_to_stop_its_reader_is_no_instance(tmp_path, kind):
+    manifest = tmp_path / "task.toml"
+    if kind == "FIFO":
+        os.mkfifo(manifest)
+    elif kind == "instance":
+        manifest.write_text('schema_version = "agentgym.swebench/1"\nid = "a/b-v1"\n')
+        os.mkfifo(tmp_path / "instance.json")
+        assert SweBenchFormat().detect(tmp_path)
+        with pytest.raises(TaskError):
+            SweBenchFormat().load(tmp_path)
+        return
+    else:
+        text = "[" * 100_000 if kind == "brackets" else ".".join("a" * 30_000) + " = 1"
+        manifest.write_text(f'schema_version = "agentgym.swebench/1"\na = 1\n{text}\n')
+    assert not SweBenchFormat().detect(tmp_path)

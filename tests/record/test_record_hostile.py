@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image as Pillow
 from rich.console import Console
@@ -243,3 +244,29 @@ def test_only_a_png_of_a_screen_s_size_is_a_picture():
         Pillow.new("RGB", (9, 9)).save(other, format=kind)
         with pytest.raises(OSError, match="cannot identify"):
             codec.image_from_png(other.getvalue())
+
+
+@pytest.mark.parametrize("name", ["picture", "text", "prompt"])
+def test_steps_of_one_small_blob_that_fill_the_memory_are_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 20_000, "SC_PAGE_SIZE": 4096}.get)
+    seen, decision = Observation("0"), Decision(Action("bash"))
+    if name == "picture":
+        seen = Observation("0", np.zeros((1_000, 1_000, 3), np.uint8))
+    elif name == "text":
+        seen = Observation("x" * 3_000_000)
+    else:
+        tokens = TokenTrace(np.zeros(750_000, np.int32), [1], [-0.1])
+        decision = Decision(Action("bash"), generations=(Generation(tokens),))
+    with closing(RunStore.create(tmp_path / "run", SETTINGS, [PLAN])) as store:
+        recorder = store.begin(
+            1, params={}, instruction="", sandbox="x", reset_s=0.1, first=Observation("")
+        )
+        for index in range(20):
+            recorder.step(Step(index, decision, seen))
+        size = sum(path.stat().st_size for path in store.folder.rglob("*") if path.is_file())
+        assert size < 400_000
+        with pytest.raises(
+            RecordError, match="run: the first 14 steps of episode 1 take more than"
+        ):
+            store.steps(1)
+        assert sum(1 for _ in store.iter_steps(1)) == 20

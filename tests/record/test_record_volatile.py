@@ -217,3 +217,8 @@ def test_a_long_template_of_mktemp_costs_nothing(template):
     masking.file("/tmp/m/f1", "a" * 60_000)
     # Each path took seconds here, in which the process heard no signal.
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("began_s", [-62_135_596_800.0, 253_402_300_799.0, 1e300])
+def test_a_record_that_claims_an_impossible_time_masks_nothing(began_s):
+    assert mask_times("at 12:30", (Period(began_s, began_s),)) == "at 12:30"

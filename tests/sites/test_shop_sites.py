@@ -158,6 +158,8 @@ async def test_the_catalogue_goes_out_and_comes_back_in(shop):
     rows = f"{lines[0]}\nNEW-1,Kite,Kestra,Toys,navy,12.50,3\n{lines[1]},9"
     page = await shop.send(page, "/import", rows=rows)
     assert "row 2: expected 7 columns" in page.response.text
+    page = await shop.send(page, "/import", rows=f"{lines[0]}\n{'a' * 140_000}")
+    assert page.response.status_code == 422 and "not CSV: field larger" in page.response.text
     rows = f"{lines[0]}\nNEW-1,Kite,Kestra,Toyz,navy,12.50,3\nNEW-2,Bear,,Toys,,x,1"
     page = await shop.send(page, "/import", rows=rows)
     assert "no category" in page.response.text and "price: expected" in page.response.text

@@ -130,6 +130,7 @@ def test_a_schema_that_contains_itself_is_checked_once_around():
         None, [], "object", {"type": "any"}, {"properties": 7}, {"required": True},
         {"type": "object", "properties": {"a": {"type": "nonsense"}}},
         {"$ref": "https://schemas.example/tool.json"}, {"$ref": "#/nowhere"}, {"$ref": "#"},
+        {"$ref": "#/anyOf/" + "9" * 5_000},
         {"properties": {"a": {"pattern": "(?<name>x)[[:alpha:]"}}},
         {"properties": {"a": {"pattern": 7}}}, {"properties": {"a": {"anyOf": []}}},
     ],

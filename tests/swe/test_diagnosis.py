@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import time
 from dataclasses import replace
 
 import pytest
@@ -280,3 +281,25 @@ def test_an_illegal_call_touches_nothing():
         found = contact(step)
         assert (found.read, found.edits, found.tests) == (set(), (), False)
     assert steps[0].observation.effect is Effect.CHANGED
+
+
+def test_a_file_that_repeats_two_lines_is_not_compared_for_minutes():
+    was, now = ("def f():\n" + f"    x\n    {name}\n" * 990 for name in "ab")
+    many = "".join(f"x{n}\n" + "def g(): 1\n" * 14 for n in range(2_000))
+    began_s = time.monotonic()
+    assert changed_functions("a.py", was, now) == {"f"}
+    assert changed_functions("a.py", "".join(f"x{n}\n" for n in range(2_000)), many) == set()
+    assert time.monotonic() - began_s < 30
+
+
+def test_a_mark_in_a_command_is_no_number_of_a_document():
+    (found,) = read_commands(f"cat \uf8ff{'9' * 5_000}")
+    assert found.stdin is None
+
+
+def test_a_command_of_thousands_of_digits_is_read_in_no_time():
+    began_s = time.monotonic()
+    for argument in ("0" * 19_000, "0" * 19_000 + "p", f"1,+{'9' * 5_000}p"):
+        assert contact(bash(f"sed -n {argument} cache/store.py"))
+        assert contact(bash(f"head -n {argument} cache/store.py"))
+    assert time.monotonic() - began_s < 5

@@ -126,6 +126,7 @@ HOSTILE = {
     "no tests": ({"FAIL_TO_PASS": "[]"}, "names no test"),
     "code as tests": ({"FAIL_TO_PASS": "[__import__('os')]"}, "expected a list"),
     "tests of numbers": ({"FAIL_TO_PASS": [1]}, "got 1"),
+    "a list with blanks and no end": ({"FAIL_TO_PASS": "[" + "'a'  " * 500}, "expected a list"),
     "a deep list": ({"FAIL_TO_PASS": "[" * 100_000}, "expected a list"),
     "no gold patch": ({"patch": "\n"}, "patch: expected the gold patch"),
     "a NUL": ({"problem_statement": "a\0b"}, "NUL"),

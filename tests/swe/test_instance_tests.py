@@ -9,7 +9,12 @@ from agentgym.swe.apply import apply_diff
 from agentgym.swe.instance import EnvironmentSpec, Instance
 from agentgym.swe.instance_files import read_instances
 from agentgym.swe.instance_rules import as_swe_bench, read_log
-from agentgym.swe.instance_tests import InstanceTests, command_line, graders_files
+from agentgym.swe.instance_tests import (
+    InstanceTests,
+    _python_path,
+    command_line,
+    graders_files,
+)
 from agentgym.swe.outcomes import Outcome
 from agentgym.swe.patch import Entry, FileChange, Patch
 from agentgym.swe.test_run import TestRun
@@ -108,3 +113,10 @@ def test_the_gold_patch_is_not_a_leak_for_an_empty_one(instance: Instance) -> No
     empty = apply_diff("", tests.base)
     assert set(graders_files(tests, empty)) == {"tests/test_tally.py"}
     assert set(graders_files(tests, empty, hidden=False)) == set()
+
+
+def test_settings_of_a_patch_whose_keys_multiply_name_no_folder():
+    key = ".".join("a" * 30_000)  # tomllib would keep 450,000,000 parts
+    settings = f"{key} = 1\n[tool.pytest.ini_options]\npythonpath = 'src'\n"
+    assert not list(_python_path("pyproject.toml", settings))
+    assert list(_python_path("pyproject.toml", settings.partition("\n")[2])) == ["src"]

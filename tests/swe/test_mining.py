@@ -1,6 +1,7 @@
 """The miner: history, splitting, texts without leaks, trials in clean rooms, and its journal."""
 
 import json
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -303,3 +304,25 @@ async def test_a_history_is_mined_and_resumed(
         assert (await Mining(plan, provider, told.append).run()).kept == 2
     finally:
         await provider.close()
+
+
+def test_messages_of_blanks_and_letters_are_read_in_no_time() -> None:
+    began_s = time.monotonic()
+    for line in (" " * 20_000 + "x", "a" * 20_000, "fix #1" + " " * 19_000 + "x", "a/" * 9_999):
+        clean_issue(f"Totals{line}\n\nThe totals{line}", "", "", frozenset())
+    assert time.monotonic() - began_s < 5
+
+
+@pytest.mark.parametrize("seconds", ["99999999999999", "9223372036854775807"])
+def test_a_commit_of_any_time_is_read(tmp_path: Path, seconds: str) -> None:
+    folder = tmp_path / "clone"
+    first = make_repository(folder)
+    who = f"Ada <ada@example.com> {seconds} +0000"
+    tree = git(folder, "rev-parse", "HEAD^{tree}").strip()
+    made = f"tree {tree}\nparent {first}\nauthor {who}\ncommitter {who}\n\nLate{' ' * 9_999}x\n"
+    (tmp_path / "late").write_text(made)
+    late = git(folder, "hash-object", "-t", "commit", "-w", "--literally", str(tmp_path / "late"))
+    clone = open_clone(folder)
+    (change,) = merged_changes(clone, late.strip())
+    assert change.merged_at == clone.committed_at(late.strip())
+    assert end_of(change.quarter).year == 9999

@@ -26,7 +26,7 @@ def applied(text, changes):
 
 
 def test_files_that_repeat_a_few_lines_are_compared_within_a_budget(monkeypatch):
-    monkeypatch.setattr(diff, "_COMPARISONS", 2_000_000)
+    monkeypatch.setattr(diff, "COMPARISONS", 2_000_000)
     changes = tuple(change(f"f{n}", *repetitive(n)) for n in range(20))
     honest = change("g", "a\nb\nc\nd\n", "a\nb\nx\nd\n")
     text = write_diff(Patch((*changes, honest)))

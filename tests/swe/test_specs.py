@@ -54,6 +54,8 @@ def test_requirements_are_read_from_the_files_of_a_repository() -> None:
         *("click>=8", "pytest-mock", "ruff", "attrs", "coverage==7", "hatchling"),
         *("setuptools", "wheel"),
     ]
+    digits = {"pyproject.toml": f"a = {'9' * 5_000}\n"}
+    assert default_spec("python", digits.get).packages == default_spec("python", {}.get).packages
     broken = {"pyproject.toml": "[", "setup.cfg": "x"}
     assert list(declared_requirements(broken.get)) == ["setuptools", "wheel"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import time
 from contextlib import closing
 
 import numpy as np
@@ -265,3 +266,12 @@ def test_siblings_that_are_nearly_the_same_are_pruned(shop, tmp_path):
     (row,) = rows(tmp_path / "p.jsonl")
     assert order_of(row["rejected"][0]) == {"text": "No."}
     assert "1 pairs that are nearly the same" in told
+
+
+def test_calls_that_repeat_a_few_words_are_not_compared_for_hours():
+    calls = [
+        Action("x", {"a": f"a {one} " * 1_000 + f"{two} " * 1_000}) for one, two in ("pq", "qp")
+    ]
+    began_s = time.monotonic()
+    assert not alike(*calls, 0.95)
+    assert time.monotonic() - began_s < 20

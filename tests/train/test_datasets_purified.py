@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import closing
 
 import pytest
@@ -255,3 +256,10 @@ def test_refused_episodes_are_counted_with_their_reason(shop, tmp_path):
     told = dataset("purified", run, "--out", tmp_path / "p.jsonl")
     assert "1 refused: the failed orders_refund may have changed the state" in told
     assert len((tmp_path / "p.jsonl").read_text().splitlines()) == 1
+
+
+def test_programs_that_repeat_two_signs_are_not_compared_for_hours():
+    steps = [*(bash("ax" * 4_000, code=1) for _ in range(5)), bash("ay" * 4_000)]
+    began_s = time.monotonic()
+    assert purify(steps, INTERFACE).uncorrected == (0, 1, 2, 3, 4)
+    assert time.monotonic() - began_s < 60

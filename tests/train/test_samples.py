@@ -81,3 +81,11 @@ def test_a_generation_without_log_probabilities_cannot_be_trained_on():
 def test_an_episode_without_completions_has_no_sequence():
     found = episode_tokens([])
     assert (found.sequences, found.breaks, found.oldest) == ((), 0, None)
+
+
+def test_a_version_of_thousands_of_digits_is_no_number():
+    tokens = TokenTrace([1, 2], [3], [-0.1])
+    made = [
+        (n, Generation(tokens, policy_version=v)) for n, v in enumerate(("9" * 5_000, "7", "²"))
+    ]
+    assert episode_tokens(made).oldest == 7

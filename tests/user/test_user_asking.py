@@ -78,3 +78,9 @@ def test_any_text_can_be_read(text):
     message = read(text)
     assert all(part.strip() == part for part in message.asking)
     assert read(text) == message
+
+
+def test_marks_on_one_letter_are_read_up_to_a_number_of_them():
+    pile = "a" + "\u0301\u0323" * 3_999
+    assert len(read(pile).text) < 40
+    assert read(f"{pile[:5_000]} What is your order number?").asks(ORDER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 
 import pytest
 from hypothesis import given
@@ -257,3 +258,12 @@ def test_odd_texts_are_values_or_refused(field):
             read_value(field, text)
         except ValueError as error:
             assert len(str(error)) < 1_000
+
+
+def test_thousands_of_unknown_fields_are_refused_without_looking_at_each():
+    unknown = {f"{number:05}_invoice": 1 for number in range(45_000)}
+    form = AnswerForm(field=tuple(field(name=f"invoice_{x}", type="date") for x in "abcdef"))
+    began_s = time.monotonic()
+    with pytest.raises(ActionError, match="no field '00000_invoice'; did you mean"):
+        read_form(form, unknown)
+    assert time.monotonic() - began_s < 10

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from agentgym.errors import ActionError
+from agentgym.python_source import parse_python
 from agentgym.records import Action, Json
 
 VIEWPORT: Final = (1280, 720)
@@ -77,7 +78,7 @@ def decode(
     """
     plain = text.strip().removeprefix("```python").strip("`").strip()
     try:
-        body = ast.parse(plain[:_MOST_CHARS]).body
+        body = parse_python(plain[:_MOST_CHARS]).body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise ActionError(f"expected calls such as click('12'), got {text[:200]!r}") from None
     if not body:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentgym.errors import ActionError
+from agentgym.python_source import parse_python
 
 _MOST_CHARS: Final = 100_000
 _MOST_STATEMENTS: Final = 1_000
@@ -65,7 +66,7 @@ def read_calls(text: str, modules: Mapping[str, str]) -> list[Called]:
         raise ActionError(f"{len(text)} characters of code are too many; {_MOST_CHARS} are allowed")
     reading = _Reading({name: _Module(path) for name, path in modules.items()})
     try:
-        return list(_block(ast.parse(_plain(text)).body, reading))
+        return list(_block(parse_python(_plain(text)).body, reading))
     except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError) as error:
         raise ActionError(f"this is no Python that can be read: {str(error)[:200]}") from None
     except (TypeError, ZeroDivisionError) as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from agentgym.manifest import parse_toml
 from agentgym.protocols import ForeignTask
+from agentgym.regular_file import read_regular
 
 _SCHEMA: Final = "agentgym.swebench/1"
 
@@ -20,8 +21,8 @@ class SweBenchFormat:
     def detect(self, folder: Path) -> bool:
         """Return whether a folder's `task.toml` states the schema."""
         try:
-            stated = tomllib.loads((folder / "task.toml").read_text("utf-8"))
-        except (OSError, ValueError):
+            stated = parse_toml(read_regular(folder / "task.toml").decode())
+        except (OSError, ValueError, RecursionError):
             return False
         return stated.get("schema_version") == _SCHEMA
 

@@ -11,6 +11,7 @@ from typing import Final
 from agentgym import catalogue
 from agentgym.protocols import EpisodeContext, EpisodeRules, ForeignTask, ImageBuilder
 from agentgym.records import Action, TaskSandbox
+from agentgym.regular_file import read_regular
 from agentgym.swe.diff import write_diff
 from agentgym.swe.grading import longest_s
 from agentgym.swe.specs.image import REPOSITORY
@@ -62,7 +63,7 @@ class SweBenchRules:
             "environment": repr(instance.environment),
         }
         yield "instance", json.dumps(parts).encode()
-        yield "Dockerfile", (self.task.context / "Dockerfile").read_bytes()
+        yield "Dockerfile", read_regular(self.task.context / "Dockerfile")
 
     def prepare(self, builder: ImageBuilder, tell: Callable[[str], None]) -> None:
         """Do nothing: the image of the sandbox has everything."""

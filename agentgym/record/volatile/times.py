@@ -99,6 +99,8 @@ def _is_near(found: dict[str, str | None], period: Period) -> bool:
         days = [datetime.fromtimestamp(at, UTC) for at in (period.began_s, period.ended_s)]
     except (OverflowError, OSError, ValueError):
         return False
+    if not all(1 < day.year < 9999 for day in days):
+        return False  # a record may claim any time
     has_date, offset_s = found.get("day") is not None, _offset_s(found.get("zone"))
     for day, shift in product(days, (-1, 0, 1) if not has_date else (0,)):
         instant = _instant(found, day + timedelta(days=shift))

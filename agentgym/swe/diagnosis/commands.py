@@ -18,6 +18,7 @@ _HEREDOC: Final = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|(\\?)([
 _DESCRIPTOR: Final = re.compile(r"(?<=[ \t])\d(?=[<>])")
 _COMMENT: Final = re.compile(r"^[ \t]*#.*$", re.M)
 _MARK: Final = "\uf8ff"
+_REFERENCE: Final = re.compile(rf"{_MARK}([0-9]{{1,9}})")
 _PUNCTUATION: Final = ";&|()<>\n"
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _PREFIXES: Final = frozenset(
@@ -99,8 +100,8 @@ def _command(tokens: Sequence[str], documents: Sequence[tuple[str, bool]]) -> Co
     stdin, expands = None, False
     rest = iter(tokens)
     for token in rest:
-        if token.startswith(_MARK) and token[1:].isdecimal() and int(token[1:]) < len(documents):
-            stdin, expands = documents[int(token[1:])]
+        if (found := _REFERENCE.fullmatch(token)) and int(found[1]) < len(documents):
+            stdin, expands = documents[int(found[1])]
         elif token in (">", ">>", ">|", "&>", "&>>"):
             writes.append((next(rest, ""), token.endswith(">>")))
         elif set(token) <= set("<>&"):

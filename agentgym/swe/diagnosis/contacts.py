@@ -19,13 +19,13 @@ from agentgym.swe.diagnosis.working_files import UNKNOWN, Content, Edit, Unknown
 _SEARCHES: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "fd", "ugrep"})
 _READERS: Final = frozenset({"cat", "head", "tail", "sed", "nl", "less", "more", "bat", "awk"})
 _PYTHON: Final = re.compile(r"python[\d.]*")
-_HIT: Final = re.compile(r"([^\s:]+?)(?:[:-](\d+)[:-]|:|$)")
-_NUMBERED: Final = re.compile(r"(\d+)[:-]")
+_HIT: Final = re.compile(r"([^\s:]+?)(?:[:-](\d{1,9})[:-]|:|$)")
+_NUMBERED: Final = re.compile(r"(\d{1,9})[:-]")
 _QUOTED: Final = re.compile(r"\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'")
 _WRITING: Final = re.compile(
     r"write_text|write_bytes|\.write\(|writelines|,\s*['\"][wax+]b?\+?['\"]"
 )
-_RANGE: Final = re.compile(r"(\d+)(?:,(\d+|\$|\+\d+))?p")
+_RANGE: Final = re.compile(r"(?<!\d)(\d{1,9})(?:,(\d{1,9}|\$|\+\d{1,9}))?p")
 _LINES: Final = 20_000
 """Lines of one observation in which hits are looked for."""
 
@@ -177,7 +177,7 @@ def _ranges(command: Command, lines: int) -> list[tuple[int, int]]:
             (int(first), _last(int(first), last, lines))
             for first, last in _RANGE.findall(arguments)
         ] or [(1, lines)]
-    count = re.search(r"-(?:n\s*)?(\d+)", arguments)
+    count = re.search(r"-(?:n\s*)?(\d{1,9})(?!\d)", arguments)
     if count is not None and command.name == "head":
         return [(1, int(count.group(1)))]
     if count is not None and command.name == "tail":

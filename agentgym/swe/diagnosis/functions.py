@@ -6,16 +6,16 @@ A function is named as ``Class.method`` or ``function``; what is nested in a fun
 from __future__ import annotations
 
 import ast
-import difflib
 import functools
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentgym.swe.python_source import parse_python
+from agentgym.comparison import BudgetSpentError, Matcher
+from agentgym.python_source import parse_python
 
-_COMPARED: Final = 4_000_000
-"""Product of two numbers of lines up to which a difference is computed line by line."""
+_PYTHON: Final = (".py", ".pyi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +52,28 @@ def _functions(node: ast.AST, owner: str) -> Iterator[Function]:
 
 def functions_at(path: str, text: str, first: int, last: int) -> frozenset[str]:
     """Return the names of the functions that have a line in a range, counted from 1."""
-    if not path.endswith((".py", ".pyi")):
-        return frozenset()
-    found = functions_of(text)
-    return frozenset(each.name for each in found if each.first <= last and first <= each.last)
+    return frozenset(_functions_in(path, text, [(first, last)]))
 
 
 def changed_functions(path: str, before: str, after: str) -> frozenset[str]:
     """Return the functions of `before` in which a text differs from `after`."""
-    if not path.endswith((".py", ".pyi")):
+    if not path.endswith(_PYTHON):
         return frozenset()
+    changed = list(_changed_lines(before.splitlines(), after.splitlines()))
+    left = [(i1 + 1, i2) for i1, i2, _, _ in changed if i1 < i2]
+    came = [(j1 + 1, j2) for _, _, j1, j2 in changed if j1 < j2]
     known = {each.name for each in functions_of(before)}
-    found: set[str] = set()
-    for i1, i2, j1, j2 in _changed_lines(before.splitlines(), after.splitlines()):
-        if i1 < i2:
-            found |= functions_at(path, before, i1 + 1, i2)
-        if j1 < j2:
-            found |= functions_at(path, after, j1 + 1, j2) & known
+    found = _functions_in(path, before, left) | (_functions_in(path, after, came) & known)
     return frozenset(found)
+
+
+def _functions_in(path: str, text: str, ranges: Sequence[tuple[int, int]]) -> set[str]:
+    """Return the functions that have a line in one of some ranges, which are in order."""
+    if not path.endswith(_PYTHON):
+        return set()
+    ends = [last for _, last in ranges]
+    nearest = ((each, bisect_left(ends, each.first)) for each in functions_of(text))
+    return {each.name for each, at in nearest if at < len(ranges) and ranges[at][0] <= each.last}
 
 
 def _changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
@@ -79,9 +83,11 @@ def _changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int
     most = least - head
     tail = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
     a, b = old[head : len(old) - tail], new[head : len(new) - tail]
-    if len(a) * len(b) > _COMPARED:
+    try:
+        found = Matcher(a, b).get_opcodes()
+    except BudgetSpentError:
         yield head, len(old) - tail, head, len(new) - tail
         return
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+    for tag, i1, i2, j1, j2 in found:
         if tag != "equal":
             yield head + i1, head + i2, head + j1, head + j2

@@ -30,7 +30,7 @@ _VERBOSE: Final = re.compile(r"(\S.*?) \.\.\.\s+(\S.*)?")
 _DETAIL: Final = re.compile(r"(FAIL|ERROR): (\S+ \(\S+\))")
 _SYMPY: Final = {"ok": Outcome.PASS, "F": Outcome.FAIL, "E": Outcome.ERROR, "s": Outcome.SKIPPED}
 _SYMPY_TEST: Final = re.compile(r"(test_\w+) (ok|F|E|s)")
-_SYMPY_FAILURE: Final = re.compile(r"_+ (\S+\.py:\S+) _+")
+_SYMPY_FAILURE: Final = re.compile(r"_+ ([^\s:]+\.py:\S+) _+")
 
 
 def pytest(log: str) -> Results:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
-from agentgym.swe.clone import Clone
+from agentgym.swe.clone import Clone, commit_time
 
 _MERGE: Final = re.compile(r"Merge pull request #(\d+) from \S+")
-_SQUASH: Final = re.compile(r"\s*\(#(\d+)\)\s*$")
+_SQUASH: Final = re.compile(r"(?<!\s)\s*+\(#(\d+)\)\s*$")
 _MAX_MESSAGE: Final = 20_000
 
 
@@ -67,9 +67,7 @@ def merged_changes(
         base, *merged = parents.split()
         if merged and not body:
             body = _merged_messages(clone, base, merged[0])
-        yield MergedChange(
-            commit, base, subject, body, number, datetime.fromtimestamp(int(seconds), UTC)
-        )
+        yield MergedChange(commit, base, subject, body, number, commit_time(seconds))
 
 
 def _told(message: str) -> tuple[str, str, int | None]:

@@ -21,15 +21,16 @@ _TRAILER: Final = re.compile(
     r".*",
     re.IGNORECASE,
 )
-_NUMBER: Final = r"(?:(?:[\w.-]+/[\w.-]+)?#|gh-)\d{1,9}"
+_NUMBER: Final = r"(?:(?:(?<![\w.-])[\w.-]++/[\w.-]+)?#|gh-)\d{1,9}"
 _CLOSING: Final = re.compile(
-    rf"[,;]?\s*\(?\b(?:fix(?:e[sd])?|clos(?:es?|ed|ing)|resolv(?:es?|ed)|refs?|see|re):?\s+{_NUMBER}"
-    rf"(?:\s*(?:,|and)\s*{_NUMBER})*\)?(?=\s*[.,;]?\s*$)|\s*\({_NUMBER}\)|https?://\S+",
+    rf"(?:[,;]|(?<!\s))\s*+\(?"
+    rf"\b(?:fix(?:e[sd])?|clos(?:es?|ed|ing)|resolv(?:es?|ed)|refs?|see|re):?\s+{_NUMBER}"
+    rf"(?:\s*(?:,|and)\s*{_NUMBER})*\)?(?=\s*+[.,;]?\s*+$)|(?<!\s)\s*+\({_NUMBER}\)|https?://\S+",
     re.IGNORECASE,
 )
 """A reference that says nothing of the problem: at the end of a line, or in brackets."""
 _OPENING: Final = re.compile(
-    rf"^\s*(?:fix(?:e[sd])?|clos(?:es?|ed|ing)|resolv(?:es?|ed)|issue)?:?\s*"
+    rf"^\s*+(?:fix(?:e[sd])?|clos(?:es?|ed|ing)|resolv(?:es?|ed)|issue)?:?\s*+"
     rf"{_NUMBER}(?:\s*(?:,|and)\s*{_NUMBER})*\s*[:.,;–-]+\s+(?=\S)",
     re.IGNORECASE,
 )

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentgym.plugins import no_argument
+from agentgym.python_source import LargeSourceError, parse_python
 from agentgym.records import PatchAttempt, PatchProblem
 from agentgym.swe.diagnosis.functions import changed_functions
-from agentgym.swe.python_source import LargeSourceError, parse_python
 from agentgym.swe.scoring.registry import GROUP
 from agentgym.swe.test_paths import is_code, is_test_path
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import configparser
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from agentgym.manifest import parse_toml
 from agentgym.swe.instance import EnvironmentSpec
 
 Reader: TypeAlias = Callable[[str], str | None]
@@ -162,8 +162,8 @@ def _node(language: str, read: Reader) -> EnvironmentSpec:
 
 def _toml(text: str | None) -> Mapping[str, Any]:
     try:
-        return tomllib.loads(text or "")
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return parse_toml(text or "")
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -8,12 +8,12 @@ TreeRL). Episodes without a score take no part.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agentgym.comparison import are_alike
 from agentgym.record import codec
 from agentgym.records import Action
 from agentgym.train.datasets.episodes import RecordedEpisode, step_key
@@ -117,8 +117,7 @@ def alike(one: Action, other: Action, similarity: float) -> bool:
     with_digits = ([w for w in words if any(map(str.isdigit, w))] for words in (first, second))
     if len({tuple(words) for words in with_digits}) > 1:
         return False
-    matcher = difflib.SequenceMatcher(None, first[:_COMPARED], second[:_COMPARED], autojunk=False)
-    return matcher.quick_ratio() >= similarity and matcher.ratio() >= similarity
+    return are_alike(first[:_COMPARED], second[:_COMPARED], similarity)
 
 
 def _words(value: Any) -> Iterator[str]:

@@ -200,7 +200,7 @@ def load(store: RunStore, row: EpisodeRow) -> RecordedEpisode:
         RecordError: A step is damaged or missing.
     """
     assert row.verdict is not None  # Only scored episodes are chosen.
-    steps = tuple(store.iter_steps(row.id))
+    steps = tuple(store.steps(row.id))
     return RecordedEpisode(store, row, steps, row.verdict.score, _digest(row, steps))
 
 

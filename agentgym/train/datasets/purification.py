@@ -11,12 +11,12 @@ dropped only if the record shows that it changed nothing, and the episode is ref
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from agentgym.comparison import Budget, are_alike
 from agentgym.errors import ActionError
 from agentgym.records import Action, Effect, Observation, Step
 from agentgym.surfaces.calls import check_call
@@ -42,6 +42,8 @@ _OTHER_PROGRAMS: Final = re.compile(r"\balias\b|\(\s*\)|\bfunction\b|PATH\b|\bso
 """Parts of an earlier command after which a name may stand for another program."""
 _NOT_FOUND: Final = 127
 _COMPARED_CHARS: Final = 8_000
+_COMPARISONS: Final = 300_000_000
+"""Pairs of characters that are compared in an episode; programs after that are not similar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +103,13 @@ def purify(steps: Sequence[Step], interface: Interface, *, similarity: float = 0
     Raises:
         ImpureError: A corrected attempt may have changed the state.
     """
-    drops, uncorrected = list[Drop](), list[int]()
+    drops, uncorrected, budget = list[Drop](), list[int](), Budget(_COMPARISONS)
     several = {n for first, end in replies(steps) if end - first > 1 for n in range(first, end)}
     for number, step in enumerate(steps):
         if step.observation.effect not in (Effect.ERROR, Effect.TIMEOUT) or injected(step):
             continue
         refusal = _refusal(step.action, interface)
-        later = _correction(steps, number, similarity, refused=bool(refusal))
+        later = _correction(steps, number, similarity, budget, refused=bool(refusal))
         if later is None:
             uncorrected.append(number)
             continue
@@ -121,7 +123,9 @@ def purify(steps: Sequence[Step], interface: Interface, *, similarity: float = 0
                 f"the failed {step.action.tool} of step {number} may have changed the state"
             )
         direct = later == number + 1
-        repair = "shallow" if direct and _ratio(step, steps[later]) >= similarity else "deep"
+        repair = (
+            "shallow" if direct and _are_alike(step, steps[later], similarity, budget) else "deep"
+        )
         drops.append(Drop(number, later, evidence, repair))
     return _rewritten(steps, drops, uncorrected)
 
@@ -174,7 +178,7 @@ def _general(error: ImpureError) -> str:
 
 
 def _correction(
-    steps: Sequence[Step], number: int, similarity: float, *, refused: bool
+    steps: Sequence[Step], number: int, similarity: float, budget: Budget, *, refused: bool
 ) -> int | None:
     """Return the index of the first later call that does what an attempt failed to do."""
     failed = steps[number].action
@@ -185,7 +189,7 @@ def _correction(
         same = step.action.tool == failed.tool
         if same and failed.tool not in _PROGRAMS:
             return later
-        if (same or refused) and _ratio(steps[number], step) >= similarity:
+        if (same or refused) and _are_alike(steps[number], step, similarity, budget):
             return later
     return None
 
@@ -230,10 +234,10 @@ def _evidence_of_command(command: object, seen: Observation) -> str:
     return ""
 
 
-def _ratio(failed: Step, later: Step) -> float:
-    """Return the similarity of the texts of two calls."""
+def _are_alike(failed: Step, later: Step, similarity: float, budget: Budget) -> bool:
+    """Return whether the texts of two calls are similar."""
     one, other = (_text(step.action)[:_COMPARED_CHARS] for step in (failed, later))
-    return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()
+    return are_alike(one, other, similarity, budget)
 
 
 def _text(action: Action) -> str:

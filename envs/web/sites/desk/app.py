@@ -190,8 +190,11 @@ def importing(request: Request) -> Response:
 def import_csv(request: Request) -> Response:
     chosen = request.files.get("file")
     entered = chosen[0].text() if chosen else request.fields.get("rows")
-    lines = [line for line in csv.reader(io.StringIO(entered.strip())) if any(line)]
     errors: list[str] = []
+    try:
+        lines = [line for line in csv.reader(io.StringIO(entered.strip())) if any(line)]
+    except csv.Error as error:
+        return show(request, "import.html", 422, errors=[f"not CSV: {error}"], entered=entered)
     if not lines or tuple(cell.strip() for cell in lines[0]) != COLUMNS:
         errors = [f"The first line must be: {','.join(COLUMNS)}"]
     elif wrong := [n for n, line in enumerate(lines[1:], 1) if len(line) != len(COLUMNS)]:
