@@ -7,7 +7,6 @@ text has none), ``v`` value, ``b`` box as x, y, width and height, ``f`` flags, `
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from collections import Counter
@@ -16,11 +15,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from agentgym import comparison
 from agentgym.records import Json
 
 _KEYS: Final = {"r": "role", "n": "name", "d": "depth", "v": "value", "b": "box", "h": "url"}
 _VALUE_CHARS: Final = 600
 _UNSTABLE: Final = frozenset(("covered", "offscreen", "focused"))
+_COMPARISONS: Final = 1_000_000
+"""Pairs of lines that may be compared, about a tenth of a second."""
 _NAMELESS: Final = frozenset(("list", "row", "table", "group", "listitem", "scrollable"))
 
 
@@ -84,9 +86,19 @@ def bounded_lines(lines: Sequence[str], cut: int, most_bytes: int) -> tuple[str,
 
 
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Return the lines that left and came, marked by ``-`` and ``+``; one line if none did."""
-    compared = difflib.unified_diff(before, after, lineterm="", n=0)
-    changed = [line for line in compared if not line.startswith(("---", "+++", "@@"))]
+    """Return the lines that left and came, marked by ``-`` and ``+``; one line if none did.
+
+    All lines left and came if comparing them takes too long, which a page can bring about.
+    """
+    matcher = comparison.Matcher(before, after, comparison.Budget(_COMPARISONS))
+    changed: list[str] = []
+    try:
+        for tag, left, left_end, came, came_end in matcher.get_opcodes():
+            if tag != "equal":
+                changed += [f"-{line}" for line in before[left:left_end]]
+                changed += [f"+{line}" for line in after[came:came_end]]
+    except comparison.BudgetSpentError:
+        changed = [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
     return changed or ["  (nothing)"]
 
 
