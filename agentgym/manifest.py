@@ -127,15 +127,23 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Return the content of a TOML text.
 
     Raises:
-        ValueError: The text is not TOML, is too large, or has a key of more than 60 parts: for n
-            parts, tomllib keeps n tuples of up to n parts.
+        ValueError: The text is not TOML, is too large, has an integer of more than 64 bits, which
+            Python may be unable to print, or a key of more than 60 parts: for n parts, tomllib
+            keeps n tuples of up to n parts.
         RecursionError: It is nested too deep.
     """
     if len(text) > _TOML_CHARS:
         raise ValueError(f"more than {_TOML_CHARS} characters")
     if _LONG_KEY.search(text):
         raise ValueError("a key of more than 60 parts")
-    return tomllib.loads(text)
+    data = tomllib.loads(text)
+    todo: list[object] = [data]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError("an integer of more than 64 bits")
+        todo += (inner for _, inner in _items(value))
+    return data
 
 
 def read_text(path: Path, error: type[AgentGymError]) -> str:

@@ -166,8 +166,11 @@ def test_all_problems_are_reported_in_the_order_of_the_file(
 
 @pytest.mark.parametrize(
     "text",
-    ["a = " + "[" * 5000, "a = " + "[" * 300 + "]" * 300, "count = " + "9" * 5000],
-    ids=["deep and open", "deep", "longer than any integer"],
+    [
+        *("a = " + "[" * 5000, "a = " + "[" * 300 + "]" * 300, "count = " + "9" * 5000),
+        "count = 0x" + "f" * 5000,
+    ],
+    ids=["deep and open", "deep", "longer than any integer", "too long to be printed"],
 )
 def test_absurd_documents_are_refused_not_crashed_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str

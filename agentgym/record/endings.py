@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from agentgym.errors import RecordError
 from agentgym.record.blobs import BlobStore
 from agentgym.record.database import Database
 from agentgym.record.packing import Packing
-from agentgym.record.reading import read
+from agentgym.record.reading import expect, read
 from agentgym.records import Json
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,11 @@ class Endings:
         return self._blobs.get(ending.state)
 
     def kept(self) -> tuple[int, int]:
-        """Return the number of kept final states and their bytes; equal states count once."""
+        """Return the number of kept final states and their bytes; equal states count once.
+
+        Raises:
+            RecordError: An ending is damaged.
+        """
         count = self._rows("SELECT COUNT(*) AS n FROM endings WHERE state != ''")
         return (count[0]["n"] if count else 0), sum(self._read_sizes().values())
 
@@ -137,12 +143,23 @@ class Endings:
 
     def _read_sizes(self) -> dict[str, int]:
         rows = self._rows("SELECT state, MAX(state_bytes) AS n FROM endings GROUP BY state")
-        return {row["state"]: row["n"] for row in rows if row["state"]}
+        return {self._cell(row, "state", str): self._cell(row, "n", int) for row in rows if row[0]}
 
     def unkept(self) -> dict[int, str]:
-        """Return the reasons why final states were not kept, by episode."""
+        """Return the reasons why final states were not kept, by episode.
+
+        Raises:
+            RecordError: An ending is damaged.
+        """
         rows = self._rows("SELECT episode, unkept FROM endings WHERE unkept != ''")
-        return {row["episode"]: row["unkept"] for row in rows}
+        return {self._cell(row, "episode", int): self._cell(row, "unkept", str) for row in rows}
+
+    def _cell(self, row: Any, name: str, kind: type[T]) -> T:
+        try:
+            found: T = expect(row[name], name, kind)
+        except ValueError as error:
+            raise RecordError(f"{self._folder}: an ending is damaged: {error}") from error
+        return found
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         return self._database.rows(query, values)

@@ -16,6 +16,9 @@ _MOST_CHARS: Final = 500
 _MOST_REPEATS: Final = 1_000
 _MOST_WAYS: Final = 1_000
 _MOST_WAYS_ANYWHERE: Final = 10
+UNREADABLE: Final = (re.error, RecursionError, OverflowError, ValueError)
+"""The exceptions of `re.compile` for a text that is no pattern."""
+
 _SIMPLE: Final = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN, op.CATEGORY)
 _BEGINNINGS: Final = ((op.AT, op.AT_BEGINNING), (op.AT, op.AT_BEGINNING_STRING))
 
@@ -53,7 +56,7 @@ def _cost(pattern: object) -> _Cost | None:
     try:
         parts = list(parser.parse(pattern))
         re.compile(pattern)
-    except (re.error, RecursionError, OverflowError, ValueError):
+    except UNREADABLE:
         return None
     cost = _Cost(bool(parts) and parts[0] in _BEGINNINGS)
     return cost if all(cost.admits(part) for part in parts) else None

@@ -21,6 +21,7 @@ from typing import Any, Final
 from agentgym.errors import SandboxError, ServiceError
 from agentgym.protocols import Sandbox, Services
 from agentgym.records import ExecResult, Json, Reply, ToolSpec
+from agentgym.records.bounds import is_too_rich
 from agentgym.sandbox.runtime import program_python
 from agentgym.surfaces.aside import aside
 
@@ -182,6 +183,8 @@ async def _read(reader: asyncio.StreamReader) -> dict[str, Any] | None:
         raise ValueError(f"a frame has more than {MAX_FRAME} bytes") from None
     if not line.endswith(b"\n"):
         return None
+    if is_too_rich(line):
+        raise ValueError("a frame has too many values")
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -8,15 +8,20 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
+
+from agentgym.records.bounds import is_too_rich
 
 MAX_TEXT: Final = 50_000_000
 """Characters of one patch or issue."""
 MAX_TESTS: Final = 200_000
 MAX_TEST_ID: Final = 20_000
 """Characters of one test id; parametrised ids can be long."""
+_MAX_MARKS: Final = 4_000_000
+"""Commas and opening brackets of one JSON text; an empty object takes 24 times its characters."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _REPO: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}/[A-Za-z0-9._-]{1,100}")
@@ -36,8 +41,24 @@ class FieldError(ValueError):
 
 
 def _shown(value: object) -> str:
-    text = repr(value[:80]) if isinstance(value, str) else repr(value)[:200]
+    text = repr(value[:80]) if isinstance(value, str) else reprlib.repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def parse_json(text: str, *, constant: Callable[[str], Any] | None = None) -> Any:
+    """Return the value of a JSON text.
+
+    Args:
+        text: The text.
+        constant: Called with ``NaN``, ``Infinity`` and ``-Infinity``, as by `json.loads`.
+
+    Raises:
+        ValueError: It is not JSON, or holds millions of values.
+        RecursionError: It is nested too deep.
+    """
+    if is_too_rich(text, _MAX_MARKS):
+        raise ValueError(f"more than {_MAX_MARKS} commas and opening brackets")
+    return json.loads(text, parse_constant=constant)
 
 
 def text(
@@ -129,7 +150,7 @@ def _list_in(name: str, value: str) -> Any:
     if not value.strip():
         return []
     try:
-        return json.loads(value)
+        return parse_json(value)
     except (ValueError, RecursionError):
         pass
     if not _PYTHON_LIST.fullmatch(value):
@@ -161,7 +182,7 @@ def table(name: str, value: object) -> Mapping[str, Any]:
     """Return a JSON object, which may be stated as JSON in a text."""
     if isinstance(value, str):
         try:
-            value = json.loads(checked_text(name, value))
+            value = parse_json(checked_text(name, value))
         except (ValueError, RecursionError) as error:
             if isinstance(error, FieldError):
                 raise

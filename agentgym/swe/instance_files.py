@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from agentgym.errors import TaskError
 from agentgym.swe.instance import Instance
-from agentgym.swe.instance_fields import FieldError
+from agentgym.swe.instance_fields import FieldError, parse_json
 from agentgym.swe.instance_layouts import parse_instance
 
 MAX_FILE_BYTES: Final = 4 << 30
@@ -108,7 +107,7 @@ def _array(path: Path) -> Iterator[tuple[int, Any]]:
 
 def _json(data: bytes) -> Any:
     try:
-        return json.loads(data.decode(), parse_constant=_no_constant)
+        return parse_json(data.decode(), constant=_no_constant)
     except UnicodeDecodeError as error:
         return _Broken("instance", f"is not UTF-8 at byte {error.start}")
     except RecursionError:

@@ -14,10 +14,9 @@ from agentgym.swe import instance_fields as read
 from agentgym.swe.instance import EnvironmentSpec, Instance
 from agentgym.swe.instance_fields import FieldError
 
-_TEST_RUN: Final = re.compile(
-    r"^[^\n]*>>>>> Start Test Output[^\n]*\n(.*?)^[^\n]*>>>>> End Test Output",
-    re.DOTALL | re.MULTILINE,
-)
+# Two patterns: in one, each start without an end would be followed to the end of the text.
+_TEST_RUN_START: Final = re.compile(r">>>>> Start Test Output[^\n]*\n")
+_TEST_RUN_END: Final = re.compile(r"^[^\n]*>>>>> End Test Output", re.MULTILINE)
 _LANGUAGES: Final = {
     "js": "javascript", "ts": "typescript", "golang": "go", "cpp": "c++", "py": "python",
     "node": "javascript",
@@ -75,9 +74,11 @@ def _stated_environment(fields: Mapping[str, Any], language: str) -> Environment
             test_command=" && ".join(_commands(stated, "test_cmd")),
             parser=read.text(stated, "log_parser", default=""),
         )
-    command = ""
-    if found := _TEST_RUN.search(read.text(fields, "eval_script", default="")):
-        command = found[1].strip()
+    command, script = "", read.text(fields, "eval_script", default="")
+    if (start := _TEST_RUN_START.search(script)) and (
+        end := _TEST_RUN_END.search(script, start.end())
+    ):
+        command = script[start.end() : end.start()].strip()
     parser = read.text(fields, "log_parser", default="")
     if not command and not parser:
         return None

@@ -90,7 +90,7 @@ def _entries(path: Path, text: str) -> Iterable[tuple[str, Any]]:
 
 def _is_json(line: str) -> bool:
     try:
-        json.loads(line)
+        read.parse_json(line)
     except (ValueError, RecursionError):
         return False
     return True
@@ -98,7 +98,7 @@ def _is_json(line: str) -> bool:
 
 def _json(where: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        return read.parse_json(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{where}: is not JSON: {str(error)[:200]}") from None
 

@@ -17,6 +17,7 @@ from agentgym.errors import NotFoundError, TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.protocols import ForeignTask
 from agentgym.records import Json
+from agentgym.records.pattern import UNREADABLE
 from agentgym.regular_file import digest_regular
 from agentgym.task.answer import Answer
 from agentgym.task.dynamics import ClockManifest, EventManifest, FaultManifest
@@ -43,8 +44,8 @@ def _task_id(value: str) -> str:
 def _regular_expression(value: str) -> str:
     try:
         re.compile(value)
-    except re.error as error:
-        raise ValueError(f"expected a regular expression, got {value!r}: {error}") from error
+    except UNREADABLE as error:
+        raise ValueError(f"expected a regular expression, got {value!r:.80}: {error}") from error
     return value
 
 

@@ -24,7 +24,7 @@ from pydantic import (
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import Location, Manifest, load_toml, locate, read_text, show_path
 from agentgym.records import Intent, Json
-from agentgym.records.pattern import is_cheap
+from agentgym.records.pattern import UNREADABLE, is_cheap
 from agentgym.task.replies import SavedReply
 from agentgym.task.template import fill_json
 
@@ -46,14 +46,14 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 def _pattern(value: str) -> str:
     try:
         # The slots are filled later, with text that is matched literally.
-        plain = re.sub(r"\{\{.*?\}\}", "slot", value)
+        plain = re.sub(r"\{\{[^{}\n]*\}\}", "slot", value)
         re.compile(plain)
         compile_pattern(plain)
-    except re.error as error:
-        raise ValueError(f"expected a regular expression, got {value!r}: {error}") from error
+    except UNREADABLE as error:
+        raise ValueError(f"expected a regular expression, got {value!r:.80}: {error}") from error
     if not is_cheap(plain):
         raise ValueError(
-            f"expected a pattern that any message is searched for in short time, got {value!r};"
+            f"expected a pattern that any message is searched for in short time, got {value!r:.80};"
             " use one part of any length at most, repeat no group, and look neither ahead nor back"
         )
     return value

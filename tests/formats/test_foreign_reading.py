@@ -103,6 +103,14 @@ def test_without_a_test_script_there_is_no_task(tmp_path):
         find_task(str(folder))
 
 
+def test_a_size_without_an_end_is_refused_and_tags_of_another_form_are_none(tmp_path):
+    endless = harbor(tmp_path / "a", **{"task.toml": '[environment]\nmemory = "infG"\n'})
+    with pytest.raises(TaskError, match="cannot convert float infinity"):
+        find_task(str(endless))
+    tagged = harbor(tmp_path / "b", **{"task.toml": "[metadata]\ntags = 7\n"})
+    assert find_task(str(tagged)).manifest.tags == ()
+
+
 def test_a_path_names_a_task_or_a_folder_of_tasks(tmp_path):
     for name in ("b", "a"):
         harbor(tmp_path / "suite" / name)
@@ -182,6 +190,16 @@ def test_a_second_container_of_a_classic_folder_is_refused(tmp_path):
 
 
 LINKED = ("instruction.md", "environment", "tests", "solution", "solution/solve.sh")
+
+
+@pytest.mark.parametrize(
+    "written", ["[1]", "text", "services: [client]", "services: {1: {}, a: {}}"]
+)
+def test_a_compose_file_of_another_form_is_refused(tmp_path, written):
+    folder = classic(tmp_path / "hello")
+    (folder / "docker-compose.yaml").write_text(written)
+    with pytest.raises(TaskError, match="expected one service, 'client'; found"):
+        find_task(str(folder))
 
 
 @pytest.mark.parametrize("name", LINKED)

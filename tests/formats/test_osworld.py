@@ -17,6 +17,7 @@ from agentgym.formats.osworld.applications import lacking, opener, programs
 from agentgym.formats.osworld.checkout import open_checkout
 from agentgym.formats.osworld.environment import Offered
 from agentgym.formats.osworld.files import LocalFiles
+from agentgym.formats.osworld.getters import browser
 from agentgym.formats.osworld.getters.registry import GETTERS
 from agentgym.formats.osworld.grading import Score, joined
 from agentgym.formats.osworld.metrics.registry import INFEASIBLE, MODULES
@@ -365,6 +366,41 @@ async def test_steps_conjunctions_and_post_actions(checkout, play):
     assert verdict.score == 1 and [one.id for one in verdict.checkpoints][0].startswith("1-")
     assert (await play("osworld/calc-kept-v1", SUBMIT)).score == 0
     assert (await play("osworld/calc-kept-v1", bash("touch /root/done"), SUBMIT)).score == 1
+
+
+async def test_what_the_agent_leaves_breaks_no_judging(checkout, files, play):
+    """A getter or a post-action that fails by the agent's doing is no broken task."""
+    profile = "/home/user/.config/google-chrome/Default"
+    font = {
+        "func": "check_font_size",
+        "result": {"type": "chrome_font_size"},
+        "expected": {"type": "rule", "rules": {"type": "value", "value": 16}},
+    }
+    again = {"files": [{"url": ONLINE, "path": "/srv/a/sum.xlsx"}]}
+    post = {"postconfig": [{"type": "download", "parameters": again}]}
+    tasks = [
+        task("font", evaluator=font),
+        task("post", evaluator={**words("exact_match", {"expected": "x"}, "echo x"), **post}),
+    ]
+    run(checkout(*tasks), "--env", "terminal", "--files", files)
+    sizes = '{"webkit": {"webprefs": %s}}'
+    for said, score in (('{"default_font_size": 16}', 1), ("[1]", 0)):
+        left = bash(f"mkdir -p {profile}; echo '{sizes % said}' > {profile}/Preferences")
+        verdict = await play("osworld/calc-font-v1", left, SUBMIT)
+        assert (verdict.status, verdict.score) == ("scored", score)
+    assert "broke on what the agent left" in verdict.checkpoints[0].message
+    assert (await play("osworld/calc-post-v1", SUBMIT)).status == "scored"
+    verdict = await play("osworld/calc-post-v1", bash("touch /srv/a"), SUBMIT)
+    assert (verdict.status, verdict.score) == ("scored", 0)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"[" * 100_000, b"[" + b"[]," * 500_000 + b"[]]", b" " * 10_000_000 + b"{}", b"\xff"],
+    ids=["deep", "rich", "large", "no text"],
+)
+def test_a_profile_that_no_browser_writes_has_no_value(data):
+    assert browser._parsed(data) is None
 
 
 async def test_giving_up_solves_what_cannot_be_done(checkout, play):

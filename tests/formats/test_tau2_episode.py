@@ -217,6 +217,28 @@ async def test_failing_calls_are_observations() -> None:
         await env.close()
 
 
+async def test_a_call_that_a_library_cannot_answer_is_an_observation(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(LIBRARY, tmp_path / "copy"))
+    code = copy / "src/tau2/domains/library/environment.py"
+    text = code.read_text().replace("raise KeyError(f", "raise RuntimeError(f")
+    code.write_text(text.replace('/ "library"', '/ "cellar"'))
+    for kind in ("src", "data"):
+        folder = copy / kind / "tau2" / "domains"
+        (folder / "library").rename(folder / "cellar")
+    write(copy, ["lend"], "cellar")
+    env = Environment(find_task("tau2-cellar/lend-v1"), NoSandboxProvider())
+    try:
+        episode = await env.start(0)
+        odd = await episode.step(Action("find", {"title": "Nothing"}))
+        assert odd.observation.text == "error: internal: RuntimeError: no book Nothing"
+        over = await episode.step(SUBMIT)
+        assert over.verdict is not None
+        assert (over.verdict.status, over.verdict.score) == ("scored", 0.0)
+    finally:
+        await env.close()
+        shutil.rmtree(catalogue.imported_dir() / "tasks" / "tau2-cellar")
+
+
 def allow(monkeypatch: pytest.MonkeyPatch, call_s: float) -> None:
     foreign = find_task("tau2-library/lend-v1").foreign
     assert foreign is not None and isinstance(foreign.rules, Tau2TaskRules)

@@ -166,6 +166,19 @@ def test_a_value_of_any_kind_in_any_column_is_read_or_refused(sound, run, table)
     assert refused > 2
 
 
+@pytest.mark.parametrize("changed", ["state_bytes = 'x'", "state = x'00'", "unkept = x'00'"])
+def test_kept_states_of_other_types_are_refused(run, changed):
+    change(run, "UPDATE endings SET state = ?, state_bytes = 1", "0" * 64)
+    look_at_everything(run, report=False)
+    change(run, f"UPDATE endings SET {changed}")
+    store = RunStore.open(run)
+    try:
+        with pytest.raises(RecordError, match="an ending is damaged"):
+            store.endings.unkept(), store.endings.kept()
+    finally:
+        store.close()
+
+
 # --- what SQLite would do for a file -------------------------------------------------------
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT COUNT(*) FROM n"

@@ -212,6 +212,7 @@ async def test_calls_are_counted_and_bounded(run, backend, monkeypatch):
     ("frame", "words"),
     [
         ("b'[' * 100_000", "a frame is not JSON: maximum recursion depth"),
+        ("b'[' + b'[],' * 400_000 + b'[]]'", "a frame has too many values"),
         ("b'7'", "expected an object as a frame, got int"),
         ("b'{'", "a frame is not JSON"),
         ("b'\\xff\\xfe\\xfa'", "a frame is not JSON"),

@@ -166,6 +166,30 @@ def test_broken_lines_are_refused(tmp_path: Path, line: bytes, told: str) -> Non
         read_instances(path)
 
 
+def test_a_line_of_millions_of_values_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "instances.jsonl"
+    path.write_text("[" + "[]," * 2_100_000 + "[]]\n")
+    with pytest.raises(TaskError, match="more than 4000000 commas"):
+        read_instances(path)
+    (found,) = read_instances(written(tmp_path, FOUR | {"hints_text": "[]," * 2_100_000}))
+    assert len(found.hints) == 6_300_000
+
+
+def test_starts_of_tests_without_an_end_are_no_command(tmp_path: Path) -> None:
+    # One pattern for both took a minute for 8,000 of them.
+    script = ">>>>> Start Test Output\n" * 100_000
+    (found,) = read_instances(written(tmp_path, FOUR | {"eval_script": script}))
+    assert found.environment is None
+
+
+def test_a_value_of_any_depth_is_named(tmp_path: Path) -> None:
+    # The parser of JSON and repr have the same limit, but repr is called deeper in the stack.
+    for depth in range(900, 1_000):
+        (tmp_path / "i.jsonl").write_text(f'{{"instance_id": {"[" * depth}{"]" * depth}}}\n')
+        with pytest.raises(TaskError, match="instance"):
+            read_instances(tmp_path / "i.jsonl")
+
+
 def test_a_repeated_id_names_both_lines(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=r":2: .*also in line 1"):
         read_instances(written(tmp_path, FOUR, FOUR))

@@ -70,6 +70,12 @@ def test_bad_predictions_are_told(tmp_path: Path, text: str, told: str) -> None:
         read_predictions(tmp_path / "p.json")
 
 
+def test_a_file_of_millions_of_values_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text("[" + "[]," * 2_100_000 + "[]]")
+    with pytest.raises(ConfigError, match="more than 4000000 commas"):
+        read_predictions(tmp_path / "p.json")
+
+
 def test_a_patch_that_is_too_large_is_no_broken_file(tmp_path: Path) -> None:
     large = ONE | {"model_patch": "+" * 68_000_000}
     (tmp_path / "p.jsonl").write_text(f"{json.dumps(large)}\n{json.dumps(TWO)}\n")

@@ -169,6 +169,11 @@ def edited(old: str, new: str) -> dict[str, str]:
             "task.toml:23: replay.volatile_text.0: expected a regular expression, got 'pid (': "
             "missing ), unterminated subpattern at position 4",
         ),
+        (
+            edited(r'"pid \\d+"', '"a{99999999999}"'),
+            "task.toml:23: replay.volatile_text.0: expected a regular expression, "
+            "got 'a{99999999999}': the repetition number is too large",
+        ),
         ({"task.toml": None}, "task.toml: cannot be read: No such file or directory"),
         ({"instruction.md": None}, "instruction.md: required, but absent"),
         ({"instruction.md": " \n"}, "instruction.md: expected text, got an empty file"),

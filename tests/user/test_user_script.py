@@ -74,6 +74,17 @@ def test_what_is_wrong_is_told_where_it_stands(tmp_path, old, new, line, told):
     assert f"refund/user.toml:{line}: {told}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    ["{{" * 100_000, "(" * 3_000 + ")" * 3_000, "a{99999999999}"],
+    ids=["open slots", "deep", "many"],
+)
+def test_what_is_no_pattern_is_told_in_few_words(tmp_path, pattern):
+    with pytest.raises(TaskError, match="always.0.said.0: expected a ") as caught:
+        load(tmp_path, USER.replace("good ?bye", pattern))
+    assert len(str(caught.value)) < 500
+
+
 def test_all_that_is_wrong_is_told_at_once(tmp_path):
     broken = USER.replace('to = "credit"', 'to = "x"').replace('say = "Bye."', 'say = "{{y}}"')
     with pytest.raises(TaskError) as caught:

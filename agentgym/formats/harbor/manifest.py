@@ -181,7 +181,7 @@ def read_harbor(folder: Path) -> tuple[HarborManifest, SandboxRules]:
     path = folder / "task.toml"
     try:
         manifest = HarborManifest.model_validate(parse_toml(read_text(path, TaskError)))
-    except (ValueError, RecursionError) as error:
+    except (ValueError, OverflowError, RecursionError) as error:
         raise TaskError(f"{show_path(path)}: {_complaint(error)}") from error
     keep_inside(folder, path, folder / "environment")
     problems = list(_unsupported(folder, manifest))

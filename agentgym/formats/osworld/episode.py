@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from agentgym.errors import UnsupportedError
+from agentgym.errors import TaskError, UnsupportedError, VerifierError
 from agentgym.formats.osworld.files import LocalFiles
 from agentgym.formats.osworld.grading import measured, verdict_of
 from agentgym.formats.osworld.guest import Guest
@@ -74,16 +74,21 @@ class OSWorldEpisode:
         """Take the post-actions, read the getters and run the metrics.
 
         Raises:
-            TaskError: A step or a getter is broken.
+            VerifierError: A step or a getter is broken, by itself or by what the agent left: the
+                engine judges once more without an agent to tell.
             SandboxError: The computer broke.
         """
         if gave_up or self._task.is_infeasible:
             return verdict_of(self._task, (), gave_up=gave_up)
         stage = self._stage(sandbox)
         await stage.guest.install()
-        for step in self._task.postconfig:
-            await take(stage, step)
-        return verdict_of(self._task, await measured(stage, self._task), gave_up=False)
+        try:
+            for step in self._task.postconfig:
+                await take(stage, step)
+            scores = await measured(stage, self._task)
+        except TaskError as error:
+            raise VerifierError(str(error)) from error
+        return verdict_of(self._task, scores, gave_up=False)
 
     def close(self) -> None:
         """Do nothing: nothing outlives a grading."""

@@ -85,7 +85,7 @@ def sandbox_task(folder: Path, rules: SandboxRules, *, difficulty: Any, tags: An
         title=folder.name,
         instruction=rules.stages[0].instruction,
         rules=SandboxTaskRules(rules),
-        tags=tuple(str(tag) for tag in tags or ()),
+        tags=tuple(str(tag) for tag in (tags if isinstance(tags, list | tuple) else ())),
         difficulty=str(difficulty),
         agent_s=rules.agent_s,
         judging_s=rules.judging_s,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from agentgym.errors import SandboxEndedError, ServiceError, TaskError
 from agentgym.formats.tau2.model import Side
-from agentgym.formats.tau2.process import WorldGoneError
+from agentgym.formats.tau2.process import WorldGoneError, WorldRaisedError
 from agentgym.formats.tau2.talk import Talk
 from agentgym.protocols import Picture
 from agentgym.records import Actor, AuditEntry, Json, Reply, ToolSpec
@@ -46,6 +46,10 @@ class TalkServices:
             if actor != "agent":
                 raise
             raise SandboxEndedError(f"{error}; the episode ends here and is scored 0") from error
+        except WorldRaisedError as error:
+            if actor != "agent":
+                raise
+            return Reply(error=ServiceError("internal", str(error)))
         if answer.error:
             return Reply(error=ServiceError("invalid", answer.content.removeprefix("Error: ")))
         return Reply(_as_json(answer.content))

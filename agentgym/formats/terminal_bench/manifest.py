@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -85,13 +86,18 @@ def _compose_env(folder: Path) -> dict[str, str]:
     path = folder / "docker-compose.yaml"
     if not path.is_file():
         return {"TEST_DIR": TESTS}
-    services = (read_yaml(path) or {}).get("services") or {}
-    others = sorted(set(services) - {_SERVICE})
-    if others or _SERVICE not in services:
-        seen = ", ".join(services) or "none"
+    services = _table(_table(read_yaml(path)).get("services"))
+    if list(services) != [_SERVICE]:
+        seen = ", ".join(map(str, services))[:200] or "none"
         raise TaskError(f"{show_path(path)}: expected one service, {_SERVICE!r}; found {seen}")
-    given = services[_SERVICE].get("environment") or {}
-    if not isinstance(given, Mapping):
+    given = _table(services[_SERVICE]).get("environment")
+    if isinstance(given, list):
         given = dict(str(line).partition("=")[::2] for line in given)
-    plain = {name: str(value) for name, value in given.items() if "${" not in str(value)}
+    given = _table(given)
+    plain = {str(name): str(value) for name, value in given.items() if "${" not in str(value)}
     return {**plain, "TEST_DIR": TESTS}
+
+
+def _table(value: Any) -> Mapping[Any, Any]:
+    """Return a value of YAML if it is a table, else an empty one."""
+    return value if isinstance(value, Mapping) else {}

@@ -9,15 +9,25 @@ from typing import Any, Final
 from agentgym.formats.osworld.getters.value import Read, Value
 from agentgym.formats.osworld.guest import HOME
 from agentgym.formats.osworld.steps import Stage
+from agentgym.records.bounds import is_too_rich
+from agentgym.threads import to_thread
 
 _PROFILE: Final = f"{HOME}/.config/google-chrome/Default"
+_MOST_BYTES: Final = 8 * 2**20
 _STATE: Final = f"{HOME}/.config/google-chrome/Local State"
 
 
 async def _stored(stage: Stage, path: str) -> Any:
     data = await stage.guest.read(path)
+    return None if data is None else await to_thread(_parsed, data)
+
+
+def _parsed(data: bytes) -> Any:
+    """Return the value of a JSON text; None if it has none, or more than a browser writes."""
+    if len(data) > _MOST_BYTES or is_too_rich(data):
+        return None
     try:
-        return None if data is None else json.loads(data)
+        return json.loads(data)
     except (ValueError, RecursionError):
         return None
 

@@ -11,6 +11,7 @@ from agentgym.errors import TaskError
 from agentgym.formats.osworld.getters.value import Files, Read
 from agentgym.formats.osworld.guest import HOME
 from agentgym.formats.osworld.steps import Stage
+from agentgym.threads import to_thread
 
 
 def keep(stage: Stage, name: str, data: bytes) -> str:
@@ -78,13 +79,17 @@ async def vlc_config(stage: Stage, given: Mapping[str, Any]) -> Read:
 
 async def _slide_part(stage: Stage, given: Mapping[str, Any], kind: str) -> Read:
     """Return the first medium of a slide whose relation is of a kind."""
+    data = await stage.guest.read(given["ppt_file_path"])
+    number = int(given["slide_index"]) + 1
+    found = None if data is None else await to_thread(_medium, data, number, kind)
+    return Files((None if found is None else keep(stage, given["dest"], found),))
+
+
+def _medium(data: bytes, number: int, kind: str) -> bytes | None:
+    """Return the first medium of a slide, numbered from 1, whose relation is of a kind."""
     import zipfile
     from xml.etree import ElementTree
 
-    data = await stage.guest.read(given["ppt_file_path"])
-    if data is None:
-        return Files((None,))
-    number = int(given["slide_index"]) + 1
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             relations = archive.open(f"ppt/slides/_rels/slide{number}.xml.rels").read(2**20)
@@ -92,10 +97,10 @@ async def _slide_part(stage: Stage, given: Mapping[str, Any], kind: str) -> Read
                 target = one.get("Target", "")
                 if str(one.get("Type")).endswith(kind) and one.get("TargetMode") != "External":
                     path = posixpath.normpath(posixpath.join("ppt/slides", target))
-                    return Files((keep(stage, given["dest"], archive.open(path).read(2**26)),))
+                    return archive.open(path).read(2**26)
     except (zipfile.BadZipFile, KeyError, ElementTree.ParseError, OSError):
         pass
-    return Files((None,))
+    return None
 
 
 async def background_image_in_slide(stage: Stage, given: Mapping[str, Any]) -> Read:
