@@ -90,6 +90,74 @@ async def test_windows_lie_in_the_order_of_the_session_though_one_comes_to_the_f
     assert not desk.seen.data["held"]
 
 
+OPENER = b"""
+import gi
+
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gdk, Gio, Gtk
+
+
+def start(button):
+    flags = Gio.AppInfoCreateFlags.SUPPORTS_STARTUP_NOTIFICATION
+    program = Gio.AppInfo.create_from_commandline("sh /home/user/ask.sh", "Opened", flags)
+    context = Gdk.Display.get_default().get_app_launch_context()
+    context.set_timestamp(Gtk.get_current_event_time() - 50)
+    program.launch([], context)
+
+
+window = Gtk.Window(title="Opener", default_width=300, default_height=200)
+button = Gtk.Button(label="Open")
+button.connect("pressed", start)
+window.add(button)
+window.show_all()
+Gtk.main()
+"""
+"""Starts a program, with the time of the first press of a double click."""
+
+ASK = b"""
+echo "$DESKTOP_STARTUP_ID" > /tmp/asked.part
+mv /tmp/asked.part /tmp/asked
+"""
+OPENED = b"""
+import os
+import time
+
+from Xlib import X, display
+
+here = display.Display(":0")
+window = here.screen().root.create_window(400, 300, 200, 100, 0, X.CopyFromParent)
+window.set_wm_name("Opened")
+while not os.path.exists("/tmp/asked"):
+    time.sleep(0.005)
+with open("/tmp/asked", "rb") as file:
+    launched = file.read().strip()
+of, kind = here.intern_atom("_NET_STARTUP_ID"), here.intern_atom("UTF8_STRING")
+window.change_property(of, kind, 8, launched)
+window.map()
+here.sync()
+time.sleep(60)
+"""
+"""Shows a window at once when it is asked for."""
+
+
+async def test_a_window_that_a_click_opened_has_the_focus_however_fast_it_came(open_desk):
+    desk = await open_desk(
+        "sh -c 'python3 /home/user/opened.py & exec python3 /home/user/opener.py'",
+        files={
+            "/home/user/opener.py": OPENER,
+            "/home/user/ask.sh": ASK,
+            "/home/user/opened.py": OPENED,
+        },
+    )
+    await desk.do("click", ref=desk.ref("button", "Open"))
+
+    async def is_focused():
+        await desk.do("wait", seconds=0)
+        return [w["title"] for w in desk.seen.data["windows"] if w["focused"]] == ["Opened"]
+
+    await until(is_focused, 10)
+
+
 async def test_a_covered_window_is_told_and_not_read(open_desk):
     keyfile = "/home/user/.config/glib-2.0/settings/keyfile"
     settings = "[com/github/maoschanz/drawing]\nlast-version='1.0.2'\nmaximized=true\n"

@@ -134,11 +134,13 @@ class Control:
         return {"error": error, "held": self._actions.held}, b""
 
     def settle(self, quiet_ms, most_ms):
-        """Wait until the screen has not changed for a while."""
+        """Wait until the screen has not changed for a while; windows that come get the focus."""
         began = time.monotonic()
         frame, since = self.screen.grab(), began
         while True:
             now = time.monotonic()
+            if self._windows.focus_new():
+                since = now
             if now - since >= quiet_ms / 1000:
                 return {"settled": True, "ms": round(1000 * (now - began))}, b""
             if now - began >= most_ms / 1000:
@@ -150,6 +152,8 @@ class Control:
 
     def look(self, caller):
         """Return the windows, the pointer, and the rows of the screen that are news to a caller."""
+        if self._windows.focus_new():
+            self._calm()
         caller.frame, top, rows = self.screen.news(caller.frame)
         told = {
             "windows": self._windows.list(),

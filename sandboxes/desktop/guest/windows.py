@@ -8,6 +8,7 @@ from Xlib.protocol import event
 _MOST = 200
 _BY_A_PERSON = 2  # source indication of EWMH
 _PANEL = "Tint2"
+_ORDINARY = ("_NET_WM_WINDOW_TYPE_NORMAL", "_NET_WM_WINDOW_TYPE_DIALOG")
 _ACTIVATE_S, _POLL_S = 0.5, 0.005
 
 
@@ -21,7 +22,7 @@ class Windows:
     def __init__(self, display):
         self._display = display
         self._root = display.screen().root
-        self._atoms = {}
+        self._atoms, self._seen = {}, set()
 
     def ids(self):
         """Return the ids of the windows, the topmost last."""
@@ -69,6 +70,32 @@ class Windows:
             deadline = time.monotonic() + _ACTIVATE_S
             while self._active() != window["id"] and time.monotonic() < deadline:
                 time.sleep(_POLL_S)
+
+    def focus_new(self):
+        """Activate the window that has come last since the last call, and return whether it did.
+
+        openbox withholds the focus from a window that comes within a second of a click that opened
+        it. So a fast application would be behind the one that started it, and a slow one in front.
+        """
+        here = list(self._values(self._root, "_NET_CLIENT_LIST"))[-_MOST:]
+        new = [number for number in here if number not in self._seen]
+        self._seen = set(here)
+        if not new or self._active() in new:
+            return False
+        for number in reversed(new):
+            if self._is_ordinary(number):
+                self._ask(number, "_NET_ACTIVE_WINDOW", [_BY_A_PERSON, X.CurrentTime, 0, 0, 0])
+                return True
+        return False
+
+    def _is_ordinary(self, number):
+        """Whether a window is one of an application, and no panel, splash screen or message."""
+        try:
+            window = self._display.create_resource_object("window", number)
+            kinds = set(self._values(window, "_NET_WM_WINDOW_TYPE"))
+        except error.XError:
+            return False
+        return not kinds or not kinds.isdisjoint(map(self._atom, _ORDINARY))
 
     def _active(self):
         return next(iter(self._values(self._root, "_NET_ACTIVE_WINDOW")), 0)
