@@ -26,7 +26,7 @@ from agentgym.record.reading import expect
 from agentgym.record.recorder import PackedSteps, Recorder, write_steps
 from agentgym.record.refused import RefusedReplies
 from agentgym.record.setups import Setups
-from agentgym.record.step_memory import memory_for_steps, memory_of_step
+from agentgym.record.step_memory import within_memory
 from agentgym.record.step_rows import StepRows
 from agentgym.record.waiting import RecordThread
 from agentgym.records import (
@@ -203,16 +203,7 @@ class RunStore:
             RecordError: A step is damaged or missing, or they would take more than half of this
                 machine's memory.
         """
-        found, left = list[Step](), memory_for_steps()
-        for step in self.iter_steps(episode_id):
-            left -= memory_of_step(step)
-            if left < 0:
-                raise RecordError(
-                    f"{self.folder}: the first {step.index + 1} steps of episode {episode_id} take "
-                    "more than half of this machine's memory; a larger machine can read them"
-                )
-            found.append(step)
-        return found
+        return within_memory(self.iter_steps(episode_id), self.folder, episode_id)
 
     def iter_steps(self, episode_id: int) -> Iterator[Step]:
         """Yield the steps of an episode one by one, so that few prompts are in memory.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
@@ -14,7 +13,6 @@ Moves = Iterator[Action]
 
 _PANEL = "tint2"
 _PATIENCE = 40
-_LATE = 12
 _TRIES = 8
 
 
@@ -70,21 +68,8 @@ def element_comes(view: View, role: str, name: str | re.Pattern[str]) -> Moves:
 
 
 def window_comes(view: View, pattern: str) -> Moves:
-    """Wait until a window with such a title has the focus.
-
-    A window that comes late may not get it, as the window manager guards what is typed meanwhile.
-
-    Raises:
-        LookupError: It does not come.
-    """
-    for look in range(_PATIENCE):
-        if re.search(pattern, focused_title(view)):
-            return
-        if look == _LATE and any(re.search(pattern, title) for title in titles(view)):
-            with contextlib.suppress(LookupError):
-                yield from switch_to(view, pattern)
-        yield view.act("wait", seconds=0.5)
-    raise LookupError(f"window {pattern} did not come; windows: {titles(view)}")
+    """Wait until a window with such a title has the focus."""
+    yield from until(view, lambda: re.search(pattern, focused_title(view)), f"window {pattern}")
 
 
 def window_goes(view: View, pattern: str) -> Moves:
