@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from agentgym.bench.browsergym_baseline import measure_peer
+from agentgym.bench.playwright_baseline import measure_contexts
 from agentgym.bench.series import Figure, Figures
 from agentgym.browser.engine import engine
 from agentgym.browser.pool import BrowserPool, browser_pool
@@ -32,11 +33,13 @@ from agentgym.surfaces.browser import BrowserKind, BrowserSurface
 _HOST: Final = "bench.example"
 _FORM_PATH: Final = "/form"
 _CONTEXTS: Final = 16
+_WIDTH, _HEIGHT = 500, 320
 _RUN_S, _QUICK_RUN_S = 10.0, 2.0
 _RESETS, _STEPS, _QUICK, _PEER = 30, 100, 5, 15
 _PAGE: Final = "miniwob/click-checkboxes.html"
 _SERVICES: Final = "web"
 _READY_S: Final = 10.0
+_ENDED_S: Final = 0.1
 _START: Final = "typeof core === 'object' && (Math.seedrandom('7'), core.startEpisodeReal())"
 _FORM: Final = (
     "<!doctype html><title>Form</title><div id=query>Select <b>a</b> and click Submit.</div>"
@@ -93,6 +96,7 @@ async def measure_web(quick: bool, tell: Callable[[str], None]) -> Figures:
     figures = Figures(
         Figure("reset_ms.p50", "reset, a context ready", "ms", 60),
         Figure("reset_cold_ms.p50", "reset, nothing made ahead", "ms", 130),
+        Figure("playwright.reset_ms.p50", "  the same with Playwright alone", "ms"),
         Figure("step_ms.p50", "step: click, settle, tree, screenshot", "ms", 100),
         Figure("tree_ms.p50", "  the tree alone", "ms"),
         Figure("form_reset_ms.p50", "reset of a form, a context ready", "ms", 60),
@@ -115,7 +119,7 @@ async def measure_web(quick: bool, tell: Callable[[str], None]) -> Figures:
     figures.notes.append(
         "page: MiniWoB++ click-checkboxes" if pages else "page: a form; miniwob is not installed"
     )
-    options: dict[str, Json] = {"width": 500, "height": 320, "init": _START, "ahead": True}
+    options: dict[str, Json] = {"width": _WIDTH, "height": _HEIGHT, "init": _START, "ahead": True}
     kind = BrowserKind(SurfaceConfig((), options, False, 1_000))
     sites = Sites(StaticPages(pages), frozenset((_HOST,)), f"http://{_HOST}/{path}", "bench")
     context = SurfaceContext(NoSandbox(), sites=sites)
@@ -126,6 +130,9 @@ async def measure_web(quick: bool, tell: Callable[[str], None]) -> Figures:
         resets, steps = (_QUICK, 2 * _QUICK) if quick else (_RESETS, _STEPS)
         tell("resets")
         await _resets(figures, kind, context, pool, resets)
+        figures["playwright.reset_ms.p50"].samples = await engine().run(
+            measure_contexts(sites, _WIDTH, _HEIGHT, resets)
+        )
         tell("steps")
         await _steps(figures, kind, context, steps)
         tell("forks")
@@ -207,7 +214,11 @@ async def _resets(
 
 
 async def _spare_ready(pool: BrowserPool) -> None:
-    """Wait until the pool makes nothing any more, so that it does not share the processors."""
+    """Wait until the pool makes nothing any more, and the browser has ended what was closed.
+
+    Otherwise they share the processors with what is measured.
+    """
+    await asyncio.sleep(_ENDED_S)
     until = time.monotonic() + _READY_S
     while pool.busy and time.monotonic() < until:
         await asyncio.sleep(0.01)
@@ -227,7 +238,8 @@ async def _steps(figures: Figures, kind: BrowserKind, context: SurfaceContext, c
 
 async def _forks(figures: Figures, sites: Sites, pool: BrowserPool, count: int) -> None:
     """Measure resets to a form, and forks of it: its page comes back as it was."""
-    options: dict[str, Json] = {"width": 500, "height": 320, "start": f"http://{_HOST}{_FORM_PATH}"}
+    start = f"http://{_HOST}{_FORM_PATH}"
+    options: dict[str, Json] = {"width": _WIDTH, "height": _HEIGHT, "start": start}
     kind = BrowserKind(SurfaceConfig((), options, False, 1_000))
     context = SurfaceContext(NoSandbox(), sites=sites)
     await kind.open()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -13,7 +13,7 @@ from agentgym.browser.actions import Actions
 from agentgym.browser.dom import Document
 from agentgym.browser.picture import capture
 from agentgym.browser.session import BrowserSession, dialog_json
-from agentgym.browser.settling import Settled, loaded, settle
+from agentgym.browser.settling import IDLE_S, Settled, loaded, settle
 from agentgym.browser.tab import Tab
 from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
@@ -23,6 +23,8 @@ from agentgym.records import Json
 
 Outcome: TypeAlias = Literal["changed", "no_change", "navigated", "error"]
 _BLANK: Final = "about:blank"
+_TURNS: Final = 3
+"""Turns of the event loop after which a task has sent what it asks of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,28 +82,54 @@ class Driver:
         self._documents: set[str] = set()
         self._last: BrowserState | None = None
 
-    async def begin(self, *, opened: bool = False) -> BrowserState:
+    async def begin(self, *, opened: str = "") -> BrowserState:
         """Open the first page and prepare it; one that cannot be opened is told in the state.
 
         Args:
-            opened: Whether the tab shows that page already.
+            opened: Token of the document where the tab shows that page already; empty if not.
 
         Raises:
             SurfaceLostError: The expression that prepares it did not run, so that the episode has
                 not begun: on a busy machine a page may take too long.
         """
-        error = ""
+        error, tab = "", self.session.tab
         if self._base and not opened:
             try:
                 await self._actions.execute("goto", {"url": self._base})
             except Refusal as refusal:
                 error = str(refusal)
-        failure = await self._prepared(self.session.tab)
-        if self._init and (error or failure):
-            raise SurfaceLostError(f"the first page was not prepared: {error or failure}")
-        settled = await self._settled()
-        self._last = await self.look(error or settled.late, taking=self._picture_of(settled))
+        if not self._init:
+            settled = await self._settled()
+        elif error:
+            raise SurfaceLostError(f"the first page was not prepared: {error}")
+        else:
+            settled = await self._prepared_first(tab, opened)
+        self._last = await self.look(error or settled.late, settled=settled)
         return self._last
+
+    async def _prepared_first(self, tab: Tab, opened: str) -> Settled:
+        """Prepare the first page, and wait for it meanwhile.
+
+        A page does what it is asked one after the other, so that it is asked after preparing.
+
+        Raises:
+            SurfaceLostError: It was not prepared.
+        """
+        if opened and tab.page.url == self._base:
+            self._documents.add(opened)
+            failure = ""
+        else:
+            failure = await self._recognized(tab)
+        if not failure:
+            preparing = asyncio.ensure_future(evaluate(tab, self._init))
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+            settled = await self._settled(after_s=0.0 if opened else IDLE_S)
+            is_late = not preparing.done()
+            failure = await preparing
+        if failure:
+            raise SurfaceLostError(f"the first page was not prepared: {failure}")
+        return await self._settled() if is_late else settled
 
     async def step(self, tool: str, arguments: Mapping[str, Any]) -> BrowserState:
         """Execute an action and return what is then seen.
@@ -119,7 +147,7 @@ class Driver:
         except Refusal as refusal:
             error = str(refusal)
         settled = await self._settled()
-        state = await self.look(taking=self._picture_of(settled))
+        state = await self.look(settled=settled)
         outcome = _outcome(before, state, changed=_mutations(session) > mutated)
         self._last = BrowserState(
             view=state.view,
@@ -145,23 +173,25 @@ class Driver:
     async def _prepared(self, tab: Tab) -> str:
         if not self._init:
             return ""
+        return await self._recognized(tab) or await evaluate(tab, self._init)
+
+    async def _recognized(self, tab: Tab) -> str:
+        """Note that a tab shows a document that has to be prepared; return why it does not."""
         found = await loaded(tab)
         if found is None:
             return "init: the page did not load"
         if found["url"] != self._base:
             return f"init: the tab shows {found['url'][:200]}"
         self._documents.add(found["token"])
-        return await evaluate(tab, self._init)
+        return ""
 
-    def _picture_of(self, settled: Settled) -> Awaitable[bytes | None] | None:
-        return settled.picture if settled.tab is self.session.tab else None
-
-    async def _settled(self) -> Settled:
+    async def _settled(self, after_s: float = IDLE_S) -> Settled:
         """Let the current page settle, and read the values if it is one that may tell them.
 
         A document that shows the first page once more, as after a reload, is prepared before.
         """
-        settled, failure = await settle(self.session, pictured=self.pictures), ""
+        session, pictured, failure = self.session, self.pictures, ""
+        settled = await settle(session, pictured=pictured, seen=True, after_s=after_s)
         tab = settled.tab
         if tab is None:
             return settled
@@ -169,7 +199,7 @@ class Driver:
             is_new = settled.document not in self._documents
             if settled.document and is_new and tab.page.url == self._base:
                 failure = await self._prepared(tab)
-                settled = await settle(self.session, pictured=self.pictures)
+                settled = await settle(session, pictured=pictured, seen=True)
             may_tell = settled.document in self._documents
         else:
             may_tell = _host(tab.page.url) == _host(self._base)
@@ -198,25 +228,29 @@ class Driver:
         error: str = "",
         *,
         picture: bool | None = None,
-        taking: Awaitable[bytes | None] | None = None,
+        settled: Settled | None = None,
     ) -> BrowserState:
         """Return what is seen without acting.
 
         Args:
             error: What went wrong before.
             picture: Overrides whether states have a picture.
-            taking: A picture that is being taken already.
+            settled: The page as it settled just now; what was taken of it then is used.
         """
         session, taken = self.session, None
         tab = session.tab
+        if settled is not None and (settled.tab is not tab or tab.stirred > settled.stirred):
+            settled = None  # another tab, document or answer has come since
+        seeing = session.look(settled=settled is not None)
         pictured = self.pictures if picture is None else picture
         if pictured and tab.dialog is None:
+            taking = None if settled is None else settled.picture
             stirred = tab.stirred
-            view, taken = await asyncio.gather(session.look(), taking or capture(tab))
+            view, taken = await asyncio.gather(seeing, taking or capture(tab))
             if taking is not None and tab.stirred > stirred:
-                taken = await capture(tab)  # another document or answer has come since
+                taken = await capture(tab)
         else:
-            view = await session.look()
+            view = await seeing
         return BrowserState(
             view=view,
             tabs=session.tabs_json(),

@@ -20,7 +20,7 @@ from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.requests import RequestLog
 from agentgym.browser.session import BrowserSession
 from agentgym.browser.settling import loaded
-from agentgym.browser.tab import Tab
+from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.errors import SurfaceError
 from agentgym.gui.tree import Budget
 from agentgym.protocols import Sites
@@ -40,6 +40,8 @@ _FRESH_S: Final = 5.0
 """Seconds for which a browser without episodes is taken to be alive without being asked."""
 _BEGIN_S: Final = 2.0
 """Seconds that an episode has to begin before the next context is made beside it."""
+_SHOWN_S: Final = 0.02
+"""Seconds in which the first observation of an episode is made from what its page shows."""
 _LOOK_EVERY: Final = 10
 _SETTINGS: Final = 4
 """Settings for which contexts are kept ready, the latest ones."""
@@ -89,6 +91,7 @@ class ReadyContext:
         listening: The socket; closed with the context.
         number: Number of the context in its browser.
         proxy: Serves the socket where a page was opened ahead; closed with the context.
+        document: The walker's token of that page's document; empty if none was opened.
         made: `time.monotonic` of when it was ready.
         begun: Set when its episode shows its first page, or will not open one.
     """
@@ -98,6 +101,7 @@ class ReadyContext:
     listening: socket.socket
     number: int
     proxy: SiteProxy | None = None
+    document: str = ""
     made: float = field(default_factory=time.monotonic)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -223,9 +227,11 @@ class BrowserPool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_BEGIN_S):
                 await begun.wait()
+        await asyncio.sleep(_SHOWN_S)
         # A spare is a convenience: what goes wrong here is told where a context is needed.
         with contextlib.suppress(SurfaceError, TimeoutError):
             spare = await self._make(settings)
+            await _warm(spare.session)
             if self._current.get(settings.headed) is spare.chromium and settings in self._ready:
                 self._ready[settings].append(spare)
             else:  # it was retired meanwhile, or other settings are used now
@@ -378,6 +384,7 @@ async def _new_context(chromium: Chromium, settings: ContextSettings) -> ReadyCo
 
     listening = await chromium.confinement.listener()
     proxy = context = None
+    document = ""
     try:
         context = await chromium.browser.new_context(
             proxy={"server": f"http://127.0.0.1:{listening.getsockname()[1]}"},
@@ -393,7 +400,7 @@ async def _new_context(chromium: Chromium, settings: ContextSettings) -> ReadyCo
         if settings.first is not None:
             proxy = SiteProxy(settings.first.sites, session.log)
             await proxy.open(listening)
-            await _open_first(session, tab, settings.first.url)
+            document = await _open_first(tab, settings.first.url)
     except BaseException:
         if proxy is not None:
             await proxy.close()
@@ -405,19 +412,28 @@ async def _new_context(chromium: Chromium, settings: ContextSettings) -> ReadyCo
         raise
     chromium.served += 1
     chromium.live += 1
-    return ReadyContext(chromium, session, listening, chromium.served, proxy)
+    return ReadyContext(chromium, session, listening, chromium.served, proxy, document)
 
 
-async def _open_first(session: BrowserSession, tab: Tab, url: str) -> None:
+async def _open_first(tab: Tab, url: str) -> str:
+    """Open a page ahead, and return the token of its document."""
     from playwright.async_api import Error
 
     try:
         await tab.page.goto(url, wait_until="commit", timeout=_FIRST_MS)
-        await loaded(tab)
-        # The first picture of a page takes longer than any other.
-        await capture(tab)
+        found = await loaded(tab)
     except Error as error:
         raise FirstPageError(f"{url} did not open ahead: {error}") from None
+    if found is None:
+        raise FirstPageError(f"{url} did not load ahead")
+    return str(found["token"])
+
+
+async def _warm(session: BrowserSession) -> None:
+    """Have a tab take its first picture and be read, which take longer than any later ones."""
+    with contextlib.suppress(PageBusyError, PageGoneError, PageFailure, SurfaceError):
+        await capture(session.tab)
+        await session.reader.warm(session.tab)
 
 
 @lru_cache(maxsize=1)

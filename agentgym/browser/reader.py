@@ -28,15 +28,67 @@ class Reader:
 
     def __init__(self, references: References, budget: Budget) -> None:
         self._references, self._budget = references, budget
+        self._settled: tuple[Tab, dict[str, Any]] | None = None
+        self._gone: dict[str, list[int]] = {}
 
-    async def read(self, tab: Tab) -> PageView:
-        """Return the present view of a tab; one that cannot be read says why."""
+    async def settled(
+        self, tab: Tab, idle_s: float, least_s: float, most_s: float, *, seen: bool
+    ) -> dict[str, Any]:
+        """Wait until the main document of a tab stops changing, and tell of it.
+
+        Args:
+            tab: The tab.
+            idle_s: Seconds without a change.
+            least_s: Seconds to wait in any case.
+            most_s: Seconds after which it is told though it goes on changing.
+            seen: Whether to take a snapshot of the document at that moment, for `read`.
+
+        Raises:
+            PageBusyError: The page does not respond.
+            PageGoneError: The document was replaced.
+        """
+        self._drop_settled()
+        wait = {"idle": 1000 * idle_s, "least": 1000 * least_s, "most": 1000 * most_s}
+        budget = self._within(self._budget.nodes) if seen else None
+        state: dict[str, Any] = await tab.call("settled", {**wait, "budget": budget})
+        snapshot = state.pop("snapshot", None)
+        if snapshot is not None:
+            self._settled = (tab, snapshot)
+        return state
+
+    async def warm(self, tab: Tab) -> None:
+        """Have the page compile what reads it; nothing gets a reference.
+
+        Raises:
+            PageBusyError: The page does not respond.
+            PageGoneError: The document was replaced.
+        """
+        await tab.call("snapshot", self._within(self._budget.nodes))
+
+    def _drop_settled(self) -> None:
+        """Forget the snapshot that was taken, except what it told once: the elements that left."""
+        settled, self._settled = self._settled, None
+        if settled is not None and settled[1]["gone"]:
+            self._gone.setdefault(settled[1]["token"], []).extend(settled[1]["gone"])
+
+    async def read(self, tab: Tab, *, settled: bool = False) -> PageView:
+        """Return the present view of a tab; one that cannot be read says why.
+
+        Args:
+            tab: The tab.
+            settled: Whether nothing has happened since its document was seen to settle.
+        """
+        found = self._settled[1] if settled and self._settled and self._settled[0] is tab else None
+        if found is None:
+            self._drop_settled()
+        self._settled = None
         for attempt in range(_TRIES):
             try:
-                return await self._read(tab)
+                return await self._read(tab, found)
             except PageBusyError as error:
                 return PageView(tab.shown_url, blocked=str(error))
             except (PageGoneError, PageFailure) as error:
+                found = None
                 if attempt == _TRIES - 1:
                     return PageView(tab.shown_url, blocked=str(error))
         raise AssertionError("the last attempt returns")
@@ -82,8 +134,8 @@ class Reader:
                 document.frames[at] = len(into)
                 await self._columns(tab, inner, depth + 1, into)
 
-    async def _read(self, tab: Tab) -> PageView:
-        found = await self._document(tab, tab.main, self._budget.nodes)
+    async def _read(self, tab: Tab, settled: dict[str, Any] | None) -> PageView:
+        found = await self._document(tab, tab.main, self._budget.nodes, settled)
         tokens = [found["token"]]
         nodes: list[dict[str, Any]] = []
         left = [found["left"]]
@@ -104,27 +156,36 @@ class Reader:
             digest=digest_of(nodes, scroll[:2]),
         )
 
-    async def _document(self, tab: Tab, frame: str, nodes: int) -> dict[str, Any]:
-        """Return what the walker sees in one document; twice if shadow roots were closed to it."""
-        budget = {
+    def _within(self, nodes: int) -> dict[str, Any]:
+        """Return the bounds of a snapshot of so many nodes."""
+        return {
             "nodes": nodes,
             "visits": _VISITS,
             "ms": self._budget.ms,
             "chars": self._budget.chars,
             "near": False,
         }
-        found: dict[str, Any] = await tab.call("snapshot", budget, frame=frame)
+
+    async def _document(
+        self, tab: Tab, frame: str, nodes: int, taken: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return what the walker sees in one document; twice if shadow roots were closed to it."""
+        budget = self._within(nodes)
+        found: dict[str, Any] = taken or await tab.call("snapshot", budget, frame=frame)
+        gone = [*self._gone.pop(found["token"], ()), *found["gone"]]
         if found["suspects"] and await self._open_roots(tab, frame):
             found = await tab.call("snapshot", budget, frame=frame)
+            gone += found["gone"]
         if found["cut"]:
             # What is near the viewport matters most; the rest is counted.
             close = await tab.call("snapshot", {**budget, "near": True}, frame=frame)
+            gone += close["gone"]
             if close["nodes"]:
-                found = {**close, "gone": [*found["gone"], *close["gone"]]}
+                found = close
             found["left"] = max(found["left"], found["elements"] - len(found["nodes"]), 1)
         else:
             found["left"] = 0
-        return found
+        return {**found, "gone": gone}
 
     async def _open_roots(self, tab: Tab, frame: str) -> bool:
         """Hand closed shadow roots to the walker; return whether there were any."""

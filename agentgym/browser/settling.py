@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,7 +16,9 @@ FIRST_S: Final = 30.0
 """Seconds that the first page of an episode may take."""
 QUIET_S: Final = 2.0
 """Seconds that a page may go on changing after an action."""
-_IDLE_S: Final = 0.01
+IDLE_S: Final = 0.01
+_SLICE_S: Final = 0.1
+"""Seconds for which a page that goes on changing is asked once."""
 _POLL_S: Final = 0.005
 _PICTURES: Final = 3
 """Pictures that are taken while a page settles, each after the last one was dropped."""
@@ -29,6 +32,7 @@ class Settled:
         late: What was still going on when the time was over; empty if nothing was.
         tab: The tab that settled; None if it cannot be asked now.
         document: The walker's token of its document; empty if it cannot be asked now.
+        stirred: `stirred` of the tab when it had settled.
         picture: Its viewport as JPEG, or nothing if the page gives none; None if it was not asked
             for, or something of the page began, ended or changed since it was begun.
     """
@@ -36,20 +40,23 @@ class Settled:
     late: str = ""
     tab: Tab | None = None
     document: str = ""
+    stirred: float = 0.0
     picture: asyncio.Future[bytes | None] | None = None
 
 
-async def settle(session: BrowserSession, *, pictured: bool = False) -> Settled:
+async def settle(
+    session: BrowserSession, *, pictured: bool = False, seen: bool = False, after_s: float = IDLE_S
+) -> Settled:
     """Wait until the page has loaded, its requests have ended and it stopped changing.
 
     Args:
         session: Its current tab is waited for.
         pictured: Whether to take a picture while the page is asked; a frame takes up to 17 ms.
+        seen: Whether to have the reader take a snapshot when it has settled.
+        after_s: Seconds to wait in any case, because what a handler begins may change no element.
     """
-    began = time.monotonic()
-    pictures = _Pictures(_PICTURES if pictured else 0)
-    # A page is calm only if nothing has changed for that long.
-    await asyncio.sleep(_IDLE_S)
+    began, first = time.monotonic(), True
+    pictures = _Pictures(session, _PICTURES if pictured else 0)
     try:
         while True:
             await session.settle_pages()
@@ -57,27 +64,24 @@ async def settle(session: BrowserSession, *, pictured: bool = False) -> Settled:
             if tab.dialog is not None or tab.crashed:
                 return Settled()
             waited = time.monotonic() - began
-            if session.expects(tab):
-                pictures.cancel()
-            else:
-                pictures.begin(tab)
+            least_s, awaited = max(0.0, after_s - waited), session.expects(tab)
+            pictures.begin(tab, least_s)
+            # A small page loads meanwhile; a snapshot for each answer of a large one is a waste.
+            seeing, first = seen and (first or not awaited), False
+            most_s = least_s if awaited else max(least_s, _SLICE_S)
             try:
-                state = await tab.call("painted")
+                state = await session.reader.settled(tab, IDLE_S, least_s, most_s, seen=seeing)
             except (PageGoneError, PageFailure):
-                state = {"idle": 0, "ready": "loading", "token": ""}
+                state = {"idle": 0, "waited": 0, "calm": False, "token": ""}
             except PageBusyError as error:
                 return Settled("" if tab.dialog is not None else str(error))
-            idle_s = state["idle"] / 1000
-            if session.expects(tab):
-                pictures.cancel()
-            pictures.drop_if_changed(idle_s)
+            pictures.drop_if_changed(state["idle"] / 1000, state["waited"] / 1000)
             # A document that a script has opened and not closed is never complete.
-            calm = idle_s >= _IDLE_S and state["ready"] != "loading"
-            if (calm or waited > QUIET_S) and not session.expects(tab):
-                return Settled("", tab, state["token"], pictures.hand_out(tab))
+            if (state["calm"] or waited > QUIET_S) and not session.expects(tab):
+                return Settled("", tab, state["token"], tab.stirred, pictures.hand_out(tab))
             if waited > LOAD_S:
                 late = f"the page did not finish loading in {LOAD_S:g} s"
-                return Settled(late, tab, state["token"])
+                return Settled(late, tab, state["token"], tab.stirred)
             await asyncio.sleep(_POLL_S)
     finally:
         pictures.cancel()
@@ -90,26 +94,47 @@ class _Pictures:
     properties without a request or a change beside it may come after the picture.
     """
 
-    def __init__(self, most: int) -> None:
-        self._left = most
+    def __init__(self, session: BrowserSession, most: int) -> None:
+        self._session, self._left = session, most
         self._taking: asyncio.Future[bytes | None] | None = None
         self._tab: Tab | None = None
-        self._began = 0.0
+        self._began = math.inf
+        self._new = False
 
-    def begin(self, tab: Tab) -> None:
+    def begin(self, tab: Tab, after_s: float) -> None:
+        """Take a picture of a tab, some seconds from now, once nothing of it is to come."""
         if self._taking is None and self._left > 0:
             self._left -= 1
-            self._tab, self._began = tab, time.monotonic()
-            self._taking = asyncio.ensure_future(capture(tab))
+            self._new = True
+            self._tab, self._began = tab, math.inf
+            self._taking = asyncio.ensure_future(self._capture(tab, after_s))
             self._taking.add_done_callback(_read)
 
-    def drop_if_changed(self, idle_s: float) -> None:
-        stirred = self._tab is not None and self._tab.stirred >= self._began
-        if stirred or idle_s < time.monotonic() - self._began:
+    async def _capture(self, tab: Tab, after_s: float) -> bytes | None:
+        await asyncio.sleep(after_s)
+        while self._session.expects(tab):
+            await asyncio.sleep(_POLL_S)
+        self._began = time.monotonic()
+        return await capture(tab)
+
+    def drop_if_changed(self, idle_s: float, waited_s: float) -> None:
+        """Drop the picture if it was begun and the page has changed since, or goes on.
+
+        Args:
+            idle_s: Seconds since the last change, by the clock of the page.
+            waited_s: Seconds since the page was asked, which was before a new picture was begun.
+        """
+        unchanged = self._new and idle_s > waited_s
+        self._new = False
+        if self._tab is None or self._began > time.monotonic():
+            return
+        stirred = self._tab.stirred >= self._began or self._session.expects(self._tab)
+        if stirred or not (unchanged or idle_s >= time.monotonic() - self._began):
             self.cancel()
 
     def hand_out(self, tab: Tab) -> asyncio.Future[bytes | None] | None:
-        if self._tab is not tab:
+        """Return the picture of a tab; None if none was begun."""
+        if self._tab is not tab or self._began > time.monotonic():
             return None
         taking, self._taking = self._taking, None
         return taking

@@ -636,10 +636,25 @@
   });
   // One frame and one task, so that handlers, their promises and the layout have had their turn.
   const painted = () => new Promise((resolve) => {
-    const done = () => resolve(quiet());
-    setTimeout(done, 60);
-    requestAnimationFrame(() => setTimeout(done, 0));
+    setTimeout(resolve, 60);
+    requestAnimationFrame(() => setTimeout(resolve, 0));
   });
+  // Waits until nothing has changed for `idle` ms, but at least `least` ms and at most `most` ms, and
+  // takes a snapshot at that moment if there is a budget for one.
+  const settled = async ({idle, least, most, budget}) => {
+    const began = performance.now();
+    const told = (calm) => ({...quiet(), waited: performance.now() - began, calm});
+    await painted();
+    for (;;) {
+      const state = told(false), wait = Math.max(idle - state.idle, least - state.waited);
+      if (state.ready === "loading" || wait > 0 && state.waited >= most) return state;
+      if (wait <= 0) {
+        const seen = budget ? snapshot(budget) : null;
+        return {...told(true), snapshot: seen};
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.min(wait, most - state.waited)));
+    }
+  };
 
   // The readable text: headings with marks, list items and table rows on lines of their own.
   const readable = (most) => {
@@ -766,7 +781,7 @@
   };
 
   globalThis.walker = {
-    snapshot, point, fill, choose, pick, focus, scroll, show, quiet, painted, adopt, frame,
+    snapshot, point, fill, choose, pick, focus, scroll, show, quiet, settled, adopt, frame,
     readable, columns, keep, reset_session, restore, token_: () => token,
     element: (id) => target(id), number,
   };

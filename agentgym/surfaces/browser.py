@@ -194,10 +194,8 @@ class BrowserSurface:
                 start = self._context.sites.start
             self._driver = self._drive(with_path(self._seeded(start)))
             if open_start:
-                opened = self._ready.proxy is not None
-                self._state = await self._run(
-                    _begun(self._ready, self._driver.begin(opened=opened))
-                )
+                beginning = self._driver.begin(opened=self._ready.document)
+                self._state = await self._run(_begun(self._ready, beginning))
         return self._driver
 
     async def _run(self, work: Coroutine[Any, Any, T]) -> T:

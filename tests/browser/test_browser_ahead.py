@@ -135,3 +135,46 @@ async def test_a_page_that_does_not_open_ahead_costs_no_browser(play):
         await engine().run(pool._make(pools.ContextSettings(first=first)))
     await neighbour.click("button", "Play")
     assert pool.started == started and neighbour.last == "changed"
+
+
+TURNING = """<body style='margin:0;background:red'><p id=p>red</p><button>Go</button><script>
+const turn = (ms) => setTimeout(() => {
+  document.body.style.background = 'lime'; p.textContent = 'lime'; }, ms);
+document.querySelector('button').onclick = () => { p.textContent = 'soon'; turn(DELAY); };
+function begin() { p.textContent = 'soon'; turn(DELAY); }</script>"""
+
+
+def is_lime(visit):
+    return tuple(visit.seen.image[250, 300] > 200) == (False, True, False)
+
+
+@pytest.mark.parametrize("delay_ms", [0, 3, 6, 9, 12, 25])
+async def test_the_picture_is_not_older_than_the_tree(play, delay_ms):
+    web = WebPages(TURNING.replace("DELAY", str(delay_ms)))
+    size = {"width": 400, "height": 300}
+    for seed in range(1, 5):
+        visit = await play(
+            web, seed, version=f"{delay_ms} ms", screenshot=True, init="begin()", **size
+        )
+        assert is_lime(visit) or "soon" in visit.text, (visit.text, was_ahead(visit))
+    assert was_ahead(visit)
+    await visit.click("button", "Go")
+    assert is_lime(visit) or "soon" in visit.text, visit.text
+
+
+async def test_preparing_that_takes_time_is_waited_for(play):
+    web = WebPages(PAGE)
+    slow = "new Promise((done) => setTimeout(() => { begin({{seed}}); done(); }, 80))"
+    visits = [await play(web, seed, init=slow, version="slow") for seed in (1, 2, 3)]
+    assert [was_ahead(visit) for visit in visits] == [False, False, True]
+    assert ["title: Game" in visit.text for visit in visits] == [True] * 3
+
+
+async def test_a_page_that_left_before_the_episode_began_is_not_prepared(play):
+    leaving = "<script>if (!location.search) setTimeout(() => location = '/?gone', 300)</script>"
+    web = WebPages(PAGE + leaving)
+    await play(web, 1, version="leaving")
+    await play(web, 2, version="leaving")
+    await asyncio.sleep(0.6)
+    with pytest.raises(SurfaceLostError, match="the tab shows .*gone"):
+        await play(web, 3, version="leaving")
