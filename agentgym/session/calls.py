@@ -209,6 +209,8 @@ class Calls:
         self._forget_down_to(self._kept_bytes // 2, None)
 
     def _forget_down_to(self, most_bytes: int, latest: _Numbered | None) -> None:
+        if self._kept_bytes <= most_bytes:
+            return
         for number in sorted(self._numbered):
             if self._kept_bytes <= most_bytes:
                 break

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 import pytest_asyncio
 
@@ -13,7 +15,10 @@ def note(pytestconfig):
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def stage():
-    stage = Stage(plugins.load("agentgym.sandboxes", "bubblewrap")(), default_jobs())
+async def stage(full):
+    # Whole examinations keep every worker busy: together they play as many episodes as one does.
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) if full else 1
+    jobs = max(1, default_jobs() // workers)
+    stage = Stage(plugins.load("agentgym.sandboxes", "bubblewrap")(), jobs)
     yield stage
     await stage.close()
