@@ -255,7 +255,7 @@ class Driver:
             view=view,
             tabs=session.tabs_json(),
             dialog=dialog_json(session.tab),
-            downloads=[file.as_json() for file in session.downloads],
+            downloads=[file.as_json() for file in session.downloads.files],
             console=list(session.console),
             picture=taken,
             error=error,

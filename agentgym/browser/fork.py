@@ -15,8 +15,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from agentgym.browser.downloads import Downloaded
 from agentgym.browser.drive import Driver
-from agentgym.browser.session import BrowserSession, Downloaded, dialog_json
+from agentgym.browser.session import BrowserSession, dialog_json
 from agentgym.browser.settling import settle
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.view import PageView
@@ -39,7 +40,7 @@ async def anchor_of(driver: Driver) -> str:
             seen.append([view.url, view.title, view.digest, view.blocked])
         else:
             seen.append([tab.page.url, dict(dialog_json(tab) or {})])
-    files = [file.as_json() for file in session.downloads]
+    files = [file.as_json() for file in session.downloads.files]
     told = [seen, session.tabs.index(session.tab), files, dict(driver.values.values)]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
@@ -111,7 +112,7 @@ async def load_browser(driver: Driver, state: Mapping[str, Any]) -> None:
         numbers |= dict(zip(found, kept["references"], strict=True))
     session.references.renumber(numbers, state["last_reference"])
     session.switch(state["current"] + 1)
-    session.downloads += await asyncio.to_thread(_downloads, driver, state["downloads"])
+    session.downloads.files += await asyncio.to_thread(_downloads, driver, state["downloads"])
     driver.values.values, driver.values.ended = dict(state["values"]), state["ended"]
     # What was asked for here is no act of the agent.
     session.log.entries.clear()
@@ -168,10 +169,10 @@ async def _comes_back(
 
 
 def _files(session: BrowserSession) -> list[Json]:
-    if sum(file.size for file in session.downloads) > _FILES_BYTES:
+    if session.downloads.size > _FILES_BYTES:
         raise _unsupported(f"its downloads have more than {_FILES_BYTES} bytes")
     kept: list[Json] = []
-    for file in session.downloads:
+    for file in session.downloads.files:
         data = b"" if file.path is None else file.path.read_bytes()
         text = base64.b64encode(data).decode()
         kept.append({"name": file.name, "data": text, "error": file.error})

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from agentgym.browser.downloads import Downloads
 from agentgym.browser.reader import Reader
 from agentgym.browser.requests import RequestLog
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.view import PageView
-from agentgym.errors import GuestFileError, SurfaceEndedError, SurfaceLostError
+from agentgym.errors import SurfaceEndedError, SurfaceLostError
 from agentgym.gui.references import References
 from agentgym.gui.tree import Budget
 from agentgym.records import Json
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, ConsoleMessage, Dialog, Download, Page
+    from playwright.async_api import BrowserContext, ConsoleMessage, Dialog, Page
 
     from agentgym.browser.chromium import Chromium
 
@@ -30,40 +28,11 @@ LOAD_S: Final = 10.0
 TABS: Final = 10
 DIALOGS: Final = 20
 _CONSOLE: Final = 20
-_DOWNLOADS: Final = 20
-_DOWNLOAD_S: Final = 10.0
-DOWNLOADED_BYTES: Final = 128 * 2**20
-"""Bytes of all downloads of one context."""
 _MESSAGE_CHARS: Final = 300
 _OPENING_S: Final = 1.0
 _BROWSER_S: Final = 10.0
 _BUSY: Final = 0.5
 """Processors that a browser must have used in that time for its pages to be to blame."""
-
-
-@dataclass(frozen=True, slots=True)
-class Downloaded:
-    """A file that a page gave.
-
-    Attributes:
-        name: Its suggested name.
-        path: Where it lies on the host; None if the download failed.
-        size: Bytes.
-        sha256: Digest of its content.
-        error: Why it failed; empty if it did not.
-    """
-
-    name: str
-    path: Path | None
-    size: int
-    sha256: str
-    error: str = ""
-
-    def as_json(self) -> dict[str, Json]:
-        """Return what an observation shows."""
-        if self.error:
-            return {"name": self.name, "error": self.error}
-        return {"name": self.name, "bytes": self.size, "sha256": self.sha256}
 
 
 class BrowserSession:
@@ -93,7 +62,7 @@ class BrowserSession:
         self.blamed, self.is_alone = "", True
         self.references = References()
         self.tabs: list[Tab] = []
-        self.downloads: list[Downloaded] = []
+        self.downloads = Downloads(log, self.note)
         self.console: list[str] = []
         self.reader = Reader(self.references, budget)
         self._current: Tab | None = None
@@ -101,10 +70,6 @@ class BrowserSession:
         self._dialogs = 0
         self._known: dict[Page, Tab] = {}
         self._wanted = False
-        self._seen_downloads = 0
-        self._arriving: set[Download] = set()
-        self._excessive: set[Download] = set()
-        self._received: dict[str, float] = {}
         self._opening_until = 0.0
         context.on("page", self._opened)
 
@@ -187,7 +152,7 @@ class BrowserSession:
         page.on("dialog", lambda dialog: self._dialog(tab, dialog))
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.note(f"{error.name}: {error.message}"))
-        page.on("download", lambda download: self._spawn(self._download(download)))
+        page.on("download", lambda download: self._spawn(self.downloads.take(download)))
         page.on("close", lambda _: self._closed(tab))
         return tab
 
@@ -197,7 +162,7 @@ class BrowserSession:
         self.tabs.append(tab)
         await tab.prepare()
         tab.cdp.on("Page.windowOpen", self._opens_window)
-        tab.cdp.on("Page.downloadProgress", self._download_grows)
+        tab.cdp.on("Page.downloadProgress", self._progress)
         if self._current is None:
             self._current = tab
 
@@ -256,50 +221,9 @@ class BrowserSession:
         else:
             await tab.unless_held(dialog.accept(text))
 
-    def _download_grows(self, event: dict[str, Any]) -> None:
-        """End the downloads under way where all of the context have become too large."""
-        self._received[event["guid"]] = event["receivedBytes"]
-        if event["state"] != "inProgress":
-            # One that is kept counts by its size.
-            del self._received[event["guid"]]
-        elif sum(self._received.values()) + self._downloaded > DOWNLOADED_BYTES:
-            for download in self._arriving - self._excessive:
-                self._excessive.add(download)
-                self._spawn(download.cancel())
-
-    async def _download(self, download: Download) -> None:
-        self._seen_downloads += 1
-        name = Path(download.suggested_filename).name[:120] or "download"
-        if self._seen_downloads > _DOWNLOADS:
-            self.note(f"a download was refused: there are {_DOWNLOADS} already")
-            await download.cancel()
-            return
-        self._arriving.add(download)
-        error, path = "it took too long", None
-        try:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_DOWNLOAD_S):
-                    error = await download.failure() or ""
-                    path = None if error else Path(await download.path())
-        finally:
-            self._arriving.discard(download)
-        if path is not None and _size(path) + self._downloaded > DOWNLOADED_BYTES:
-            self._excessive.add(download)
-        if download in self._excessive:
-            if path is not None:
-                path.unlink(missing_ok=True)
-                path = None
-            error = f"all downloads have more than {DOWNLOADED_BYTES:,} bytes"
-        elif error:
-            await download.cancel()
-            error = self.log.failure_of(download.url) or error
-        data = b"" if path is None else await asyncio.to_thread(path.read_bytes)
-        digest = hashlib.sha256(data).hexdigest()
-        self.downloads.append(Downloaded(name, path, len(data), digest, error))
-
-    @property
-    def _downloaded(self) -> int:
-        return sum(file.size for file in self.downloads)
+    def _progress(self, event: dict[str, Any]) -> None:
+        for ending in self.downloads.grow(event):
+            self._spawn(ending)
 
     # --- time ---
 
@@ -321,7 +245,7 @@ class BrowserSession:
         now = time.monotonic()
         opening = bool(self._pending) or now < self._opening_until
         # A download is reported a moment after its answer has ended.
-        awaited = self.log.attachments > self._seen_downloads
+        awaited = self.log.attachments > self.downloads.seen
         opening = opening or (awaited and now < self.log.ended + _OPENING_S)
         return opening or tab.loading or self.log.open_in_step > 0 or tab is not self.tab
 
@@ -383,27 +307,11 @@ class BrowserSession:
         except (PageBusyError, PageGoneError, PageFailure) as error:
             return f"error: {error}"
 
-    def downloaded(self, name: str) -> bytes:
-        """Return the content of a downloaded file, the last one of its name.
-
-        Raises:
-            GuestFileError: No file of this name was downloaded.
-        """
-        for file in reversed(self.downloads):
-            if file.name == name and file.path is not None:
-                return file.path.read_bytes()
-        names = ", ".join(file.name for file in self.downloads) or "none"
-        raise GuestFileError(
-            f"no file named {name!r} was downloaded (downloaded: {names}); give text or path"
-        )
-
     def stop(self) -> None:
         """End what goes on beside the actions; the context is closed by its pool."""
         for task in list(self._pending):
             task.cancel()
-        for downloaded in self.downloads:
-            if downloaded.path is not None:
-                downloaded.path.unlink(missing_ok=True)
+        self.downloads.remove()
 
     def tabs_json(self) -> list[Json]:
         """Return the tabs as an observation shows them; the current one is marked."""
@@ -416,13 +324,6 @@ class BrowserSession:
             }
             for number, tab in enumerate(self.tabs, 1)
         ]
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def dialog_json(tab: Tab) -> Mapping[str, Json] | None:

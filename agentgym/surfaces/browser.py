@@ -7,17 +7,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar
 
+from agentgym.browser.contexts import ContextSettings, FirstPage, ReadyContext
 from agentgym.browser.dom import Document
 from agentgym.browser.drive import BrowserState, Driver, with_path
 from agentgym.browser.engine import engine
 from agentgym.browser.fork import anchor_of, load_browser, save_browser
-from agentgym.browser.pool import (
-    BrowserPool,
-    ContextSettings,
-    FirstPage,
-    ReadyContext,
-    browser_pool,
-)
+from agentgym.browser.pool import BrowserPool, browser_pool
 from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.tools import TOOLS
 from agentgym.browser.values import PageValues
@@ -340,7 +335,7 @@ class BrowserSurface:
             elif "path" in file:
                 data = await self._context.sandbox.read_file(file["path"], max_bytes=_UPLOAD_BYTES)
             else:
-                data = driver.session.downloaded(name)
+                data = driver.session.downloads.content(name)
             if self._ready.deposited + len(data) > _UPLOADS_BYTES:
                 raise GuestFileError(f"all uploads have more than {_UPLOADS_BYTES:,} bytes")
             paths.append(str(self._ready.deposit(f"{number}", name, data)))

@@ -9,7 +9,8 @@ import dataclasses
 import pytest
 from web_pages import Visit, WebPages
 
-from agentgym.browser import pool as pools
+from agentgym.browser import contexts
+from agentgym.browser import pool as pool_module
 from agentgym.browser.engine import engine
 from agentgym.browser.pool import browser_pool
 from agentgym.errors import SurfaceLostError
@@ -95,7 +96,7 @@ async def test_a_page_that_depends_on_the_episode_is_not_opened_ahead(play, give
 
 
 async def test_pages_that_are_not_wanted_any_more_are_closed(play, monkeypatch):
-    monkeypatch.setattr(pools, "_SETTINGS", 2)
+    monkeypatch.setattr(pool_module, "_SETTINGS", 2)
     for number in range(4):
         web = WebPages(PAGE)
         for seed in (1, 2):
@@ -130,9 +131,9 @@ async def test_a_page_that_does_not_open_ahead_costs_no_browser(play):
     neighbour = await play(WebPages(PAGE), 1)
     pool, started = browser_pool(), browser_pool().started
     sites = WebPages({"/": (204, [], b"")}).context().sites
-    first = pools.FirstPage("http://pages.example/", "empty", sites)
-    with pytest.raises(pools.FirstPageError, match="did not open"):
-        await engine().run(pool._make(pools.ContextSettings(first=first)))
+    first = contexts.FirstPage("http://pages.example/", "empty", sites)
+    with pytest.raises(contexts.FirstPageError, match="did not open"):
+        await engine().run(pool._make(contexts.ContextSettings(first=first)))
     await neighbour.click("button", "Play")
     assert pool.started == started and neighbour.last == "changed"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from web_pages import HOST
 
-from agentgym.browser import requests, session
+from agentgym.browser import downloads, requests
 from agentgym.surfaces import browser
 
 GAME = "<button onclick='score += 1'>Add</button><script>var score = 0</script>"
@@ -77,7 +77,7 @@ async def test_fields_named_like_methods_hide_no_text(browse):
 
 
 async def test_downloads_that_a_page_makes_itself_are_bounded(browse, monkeypatch):
-    monkeypatch.setattr(session, "DOWNLOADED_BYTES", 1_000_000)
+    monkeypatch.setattr(downloads, "MOST_BYTES", 1_000_000)
     visit = await browse(
         "<a id=big download=big.bin>Big</a><a id=small download=small.bin>Small</a><script>"
         "const of = (size) => URL.createObjectURL(new Blob([new Uint8Array(size)]));"
