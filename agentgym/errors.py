@@ -33,17 +33,33 @@ Every class names its `boundary`, the word that appears in `status = "error:<bou
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
 _LONGEST_TYPED: Final = 200
 """Characters of a name that may be a slip; to compare longer ones takes seconds."""
 
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""C0 and C1 controls except tab and line feed: what a terminal obeys (ECMA-48)."""
+
 
 class AgentGymError(Exception):
-    """Base of every error that agentgym raises on purpose."""
+    r"""Base of every error that agentgym raises on purpose.
+
+    Messages quote texts of agents, tasks and servers. If an error is not caught, Python prints its
+    message to the terminal, so ``str(error)`` spells control characters out.
+
+    Example:
+        >>> print(AgentGymError("no task named \x1b]0;title\x07"))
+        no task named \x1b]0;title\x07
+    """
 
     boundary: ClassVar[str] = "engine"
+
+    def __str__(self) -> str:
+        """Return the message without control characters."""
+        return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], super().__str__())
 
 
 class ConfigError(AgentGymError):

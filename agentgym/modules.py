@@ -18,7 +18,7 @@ from agentgym.manifest import show_path
 from agentgym.regular_file import read_regular
 
 
-def _line_of(raised: Exception, path: Path) -> str:
+def _line_of(raised: BaseException, path: Path) -> str:
     """Return ``:line`` of the place that raises; empty if it lies in another file."""
     if isinstance(raised, SyntaxError):
         return f":{raised.lineno}" if raised.filename == str(path) and raised.lineno else ""
@@ -118,7 +118,7 @@ def _execute(
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:
         # Whatever executing an author's module raises, the module is broken.
         del sys.modules[name]
         what = traceback.format_exception_only(raised)[-1].strip()

@@ -7,9 +7,9 @@ The groups are `agentgym.sandboxes`, `agentgym.surfaces`, `agentgym.agents`, `ag
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agentgym.errors import (
     AgentGymError,
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from agentgym.protocols import SandboxProvider
+    from agentgym.records import Problem
+
+_OF_PROVIDERS: Final = ("problems", "start", "close")
 
 _NOUNS = {
     "agentgym.sandboxes": "sandbox",
@@ -61,7 +64,7 @@ def load(group: str, name: str) -> Any:
         return point.load()
     except MissingExtraError:
         raise
-    except Exception as error:  # importing foreign code may raise anything
+    except (Exception, SystemExit) as error:  # importing foreign code may raise anything
         raise PluginError(
             f"{noun} {name!r} of {_package(point)} cannot be loaded from {point.value!r}: "
             f"{type(error).__name__}: {error}; reinstall or repair that package"
@@ -72,10 +75,26 @@ def make_provider(name: str) -> SandboxProvider:
     """Create the sandbox provider with a name; the caller closes it.
 
     Raises:
-        AgentGymError: As `load` raises it.
+        NotFoundError: No installed package offers the name.
+        PluginError: The entry point cannot be loaded, or creates no provider.
     """
-    provider: SandboxProvider = load("agentgym.sandboxes", name)()
+    from agentgym.protocols import SandboxProvider
+
+    factory = load("agentgym.sandboxes", name)
+    made = _made(f"sandbox {name!r} cannot be made", factory)
+    _follows(made, f"sandbox {name!r}", SandboxProvider, _OF_PROVIDERS, ("name",))
+    provider: SandboxProvider = made
     return provider
+
+
+def problems_of(provider: SandboxProvider) -> list[Problem]:
+    """Return why a sandbox provider cannot run here; an empty list if it can.
+
+    Raises:
+        UnsupportedError: It runs no sandboxes.
+        PluginError: It cannot say.
+    """
+    return list(_made(f"sandbox {provider.name!r} cannot tell its problems", provider.problems))
 
 
 def make(
@@ -103,19 +122,8 @@ def make(
     """
     name, _, argument = spec.partition(":")
     factory, noun = load(group, name), _NOUNS[group]
-    try:
-        made = factory(argument, *others)
-    except AgentGymError:
-        raise
-    except Exception as error:  # a plug-in may raise anything, and each failure is its own
-        raise PluginError(f"{noun} {name!r} cannot be made from {spec!r}: {error}") from error
-    missing = [name for name in texts if not _is_text(getattr(made, name, None))]
-    missing += [f"{name}()" for name in methods if not callable(getattr(made, name, None))]
-    if missing:
-        raise PluginError(
-            f"{noun} {name!r} is a {type(made).__name__} without {missing[0]}; "
-            f"see agentgym.protocols.{like.__name__}"
-        )
+    made = _made(f"{noun} {name!r} cannot be made from {spec!r}", factory, argument, *others)
+    _follows(made, f"{noun} {name!r}", like, methods, texts)
     return made
 
 
@@ -127,6 +135,34 @@ def no_argument(group: str, name: str, argument: str) -> None:
     """
     if argument:
         raise ConfigError(f"{_NOUNS[group]} {name!r} takes no argument, got {argument!r}")
+
+
+def _made(failing: str, factory: Callable[..., Any], *arguments: object) -> Any:
+    """Call a plug-in.
+
+    Raises:
+        AgentGymError: It raised one itself.
+        PluginError: It raised anything else.
+    """
+    try:
+        return factory(*arguments)
+    except AgentGymError:
+        raise
+    except (Exception, SystemExit) as error:  # a plug-in may raise anything, and it is its failure
+        raise PluginError(f"{failing}: {error}") from error
+
+
+def _follows(
+    made: object, what: str, like: type, methods: Sequence[str], texts: Sequence[str]
+) -> None:
+    """Raise a PluginError if an object lacks a method or a text of its protocol."""
+    missing = [name for name in texts if not _is_text(getattr(made, name, None))]
+    missing += [f"{name}()" for name in methods if not callable(getattr(made, name, None))]
+    if missing:
+        raise PluginError(
+            f"{what} is a {type(made).__name__} without {missing[0]}; "
+            f"see agentgym.protocols.{like.__name__}"
+        )
 
 
 def _is_text(value: object) -> bool:

@@ -40,7 +40,7 @@ def plugin_errors(doing: str) -> Iterator[None]:
         yield
     except AgentGymError:
         raise
-    except Exception as error:  # a plug-in may raise anything
+    except (Exception, SystemExit) as error:  # a plug-in may raise anything
         raise PluginError(
             f"{doing}: {type(error).__name__}: {error}; repair or uninstall the format"
         ) from error

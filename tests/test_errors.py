@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import traceback
 
 from agentgym import errors
 from agentgym.errors import AgentGymError, MissingExtraError, NotFoundError, close_matches
@@ -45,3 +46,16 @@ def test_close_matches_know_the_short_names():
 
 def test_nothing_is_close_to_a_name_of_thousands_of_characters():
     assert close_matches("x" * 150 + "y" * 100, ["x" * 150 + "y" * 99]) == []
+
+
+def test_a_message_cannot_control_a_terminal():
+    hostile = "\x1b]0;title\x07 \x9b31m\r\x00"
+    for error in (
+        errors.TaskError(hostile),
+        errors.ServiceError("invalid", hostile, hostile),
+        pickle.loads(pickle.dumps(NotFoundError("task", "x", [], hint=hostile))),
+    ):
+        printed = "".join(traceback.format_exception(error))
+        assert not set("\x1b\x07\x9b\r\x00") & set(printed)
+        assert r"\x1b]0;title\x07 \x9b31m\r\x00" in printed
+    assert str(errors.TaskError("two\nlines,\ttab, Größe")) == "two\nlines,\ttab, Größe"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from agentgym import plugins
+from agentgym.cli import doctor
 from agentgym.errors import NotFoundError, PluginError
 
 GROUP = "agentgym.surfaces"
@@ -64,6 +66,55 @@ def test_what_cannot_be_imported_is_a_plugin_error(
         plugins.load(GROUP, "broken")
     assert f"surface 'broken' of {name} cannot be loaded from '{name}:Thing': " in str(caught.value)
     assert seen in str(caught.value)
+
+
+def test_a_plug_in_that_ends_the_process_when_imported_is_a_plugin_error(site: Path) -> None:
+    points = {"leaves": "surface_leaves:X"}
+    install(site, "surface_leaves", points, "import sys; sys.exit('goodbye')\n")
+    with pytest.raises(PluginError, match="SystemExit: goodbye"):
+        plugins.load(GROUP, "leaves")
+
+
+BAD_PROVIDERS = """
+five = 5
+def none(): return None
+def raises(): raise KeyError("half installed")
+def leaves(): raise SystemExit("goodbye")
+class Silent:
+    name = "silent"
+    def problems(self): raise OSError("no such tool")
+    async def start(self, recipe, snapshot=None): ...
+    async def close(self): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("five", "cannot be made: 'int' object is not callable"),
+        ("none", "is a NoneType without name; see agentgym.protocols.SandboxProvider"),
+        ("raises", "cannot be made: 'half installed'"),
+        ("leaves", "cannot be made: goodbye"),
+    ],
+)
+def test_a_provider_that_cannot_be_made_is_a_plugin_error(
+    site: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.setitem(globals(), "GROUP", "agentgym.sandboxes")
+    install(site, "providers_bad", {f"bad-{name}": f"providers_bad:{name}"}, BAD_PROVIDERS)
+    with pytest.raises(PluginError, match=re.escape(f"sandbox 'bad-{name}' {said}")):
+        plugins.make_provider(f"bad-{name}")
+    monkeypatch.setattr(plugins, "names", lambda group: [f"bad-{name}"])
+    assert [found.ok for found in doctor.providers()] == [False]
+
+
+def test_a_provider_that_cannot_tell_its_problems_is_reported(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "GROUP", "agentgym.sandboxes")
+    install(site, "provider_silent", {"silent": "provider_silent:Silent"}, BAD_PROVIDERS)
+    with pytest.raises(PluginError, match="cannot tell its problems: no such tool"):
+        plugins.problems_of(plugins.make_provider("silent"))
 
 
 def test_two_packages_may_not_claim_one_name(site: Path) -> None:

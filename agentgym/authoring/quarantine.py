@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +29,10 @@ REPORT: Final = "report.json"
 
 _REPORT_BYTES: Final = 16 << 20
 _LINE_CHARS: Final = 4_000
+_OUTPUT_BYTES: Final = 4 << 20
+"""Bytes of each stream that are passed on; the reports of a thousand tasks take less."""
+_A_FOLDER_S: Final = 3600
+"""Seconds that a command may take for each folder; the check of a sound task takes minutes."""
 _LOOK_S: Final = 0.1
 _ENDED: Final = 137
 """Exit code of a command that was ended, as shells report SIGKILL."""
@@ -97,13 +102,17 @@ class Quarantine:
             threading.Thread(target=_hear, args=(stream, say, is_error), daemon=True)
             for stream, is_error in ((process.stdout, False), (process.stderr, True))
         ]
+        ends_s = time.monotonic() + (allowed_s := _A_FOLDER_S * len(self._folders))
         try:
             for hearer in hearers:
                 hearer.start()
             while any(hearer.is_alive() for hearer in hearers):
                 hearers[0].join(_LOOK_S)
                 hearers[1].join(_LOOK_S)
-                if complaint := limits.complaint():
+                complaint = limits.complaint()
+                if time.monotonic() > ends_s:
+                    complaint = f"it was ended, because it took more than {allowed_s} s"
+                if complaint:
                     say(complaint, True)
                     return _ENDED
             return process.wait()
@@ -200,6 +209,12 @@ def _working_directory() -> Path | None:
 
 
 def _hear(stream: IO[bytes], say: Say, is_error: bool) -> None:
-    """Pass lines on; split a line that does not end."""
+    """Pass lines on; split a line that does not end, and drop what is too much to read."""
+    left = _OUTPUT_BYTES
     while line := stream.readline(_LINE_CHARS):
+        if left <= 0:
+            continue
+        left -= len(line)
         say(line.decode("utf-8", "replace").rstrip("\n"), is_error)
+        if left <= 0:
+            say(f"(it printed more than {_OUTPUT_BYTES} bytes; the rest is left out)", is_error)

@@ -233,7 +233,7 @@ def open_provider(name: str, *, needed: bool = True) -> SandboxProvider:
         ConfigError: The provider cannot run on this machine.
     """
     provider = plugins.make_provider(name)
-    if needed and (problems := provider.problems()):
+    if needed and (problems := plugins.problems_of(provider)):
         listed = "; ".join(f"{problem.what} ({problem.fix})" for problem in problems)
         raise ConfigError(f"sandbox {name}: {listed}")
     return provider

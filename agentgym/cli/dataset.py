@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -318,7 +315,7 @@ def _episodes(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from agentgym.cli.console import stderr_console
-    from agentgym.cli.interruption import stoppable
+    from agentgym.cli.interruption import stoppable, terminable
     from agentgym.train.datasets.episodes import Episodes
 
     if not out.parent.is_dir():
@@ -334,30 +331,13 @@ def _episodes(
     columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("episodes"))
     with (
         stoppable(tell_of_stop),
-        _terminable(),
+        terminable(),
         Episodes(list(dict.fromkeys(runs)), criteria, seed=seed) as episodes,
         Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar,
     ):
         episodes.check_tasks(criteria.tasks)
         line = bar.add_task("reading", total=episodes.total)
         yield episodes, lambda done, total: bar.update(line, completed=done, total=total)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM raise CancelledError, so that drafts of files are removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(*_: object) -> None:
-        raise asyncio.CancelledError
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _say(written: Written, episodes: Episodes, out: Path, what: str = "examples") -> None:

@@ -82,7 +82,7 @@ def providers() -> Iterator[Finding]:
         missing = False if name == DEFAULT_PROVIDER else None
         try:
             provider = plugins.make_provider(name)
-            problems = provider.problems()
+            problems = plugins.problems_of(provider)
             if problems:
                 for problem in problems:
                     yield Finding(missing, what, problem.what, problem.fix)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -47,3 +48,23 @@ def stoppable(on_stop: Callable[[], None]) -> Iterator[None]:
         on_stop()
         stopped_by = signal.SIGINT if isinstance(end, KeyboardInterrupt) else signal.SIGTERM
         raise typer.Exit(128 + stopped_by) from None
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM raise CancelledError in the body, which then removes what it has made.
+
+    It is for commands without an event loop, and has no effect beside the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -142,7 +142,7 @@ def shell(
     if network is not None and network not in NETWORKS:
         raise NotFoundError("network policy", network, NETWORKS, f"known: {', '.join(NETWORKS)}")
     provider = plugins.make_provider(sandbox)
-    if problems := provider.problems():
+    if problems := plugins.problems_of(provider):
         listed = "; ".join(f"{problem.what} ({problem.fix})" for problem in problems)
         raise ConfigError(f"sandbox {sandbox}: {listed}")
     plan = load_plan(name)
@@ -196,7 +196,7 @@ def _prune_providers(keep: set[str]) -> int:
     async def prune_one(name: str) -> int:
         provider = plugins.make_provider(name)
         # A provider may keep nothing beyond its process.
-        if not hasattr(provider, "prune") or provider.problems():
+        if not hasattr(provider, "prune") or plugins.problems_of(provider):
             return 0
         try:
             freed: int = await provider.prune(keep)

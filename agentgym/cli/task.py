@@ -156,12 +156,13 @@ def _publish(
 def _check_untrusted(folders: Sequence[Path], words: Sequence[str], json_file: Path | None) -> int:
     """Check folders in a sandbox, and treat its output as untrusted."""
     from agentgym.authoring.quarantine import Quarantine
+    from agentgym.cli.interruption import stoppable, terminable
     from agentgym.eval.printable import clean
 
     def say(line: str, is_error: bool) -> None:
         typer.echo(clean(line), err=is_error)
 
-    with Quarantine(folders) as quarantine:
+    with stoppable(lambda: None), terminable(), Quarantine(folders) as quarantine:
         paths = [os.path.realpath(folder) for folder in folders]
         given = ["--json", quarantine.report_path] if json_file is not None else []
         code = quarantine.run(["task", "check", *paths, *words, *given], say)

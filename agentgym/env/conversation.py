@@ -243,7 +243,7 @@ def _failing(spec: str) -> Iterator[None]:
         raise
     except TimeoutError as error:
         raise UserError(f"user {spec!r}: nothing within {TURN_S:g} s") from error
-    except Exception as error:  # a foreign user may raise anything
+    except (Exception, SystemExit) as error:  # a foreign user may raise anything
         raise UserError(f"user {spec!r}: {type(error).__name__}: {error}") from error
 
 

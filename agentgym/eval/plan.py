@@ -148,7 +148,7 @@ def check(settings: Settings, create: Callable[[str], Agent] = registry.create) 
             if len(settings.tasks) == 1 or not fails_alone(task_id):
                 problems.append(str(error))
     if provider is not None and (not tasks or any(map(needs_sandbox, tasks))):
-        lacking = provider.problems()
+        lacking = plugins.problems_of(provider)
         problems += [f"sandbox {settings.sandbox}: {p.what}; {p.fix}" for p in lacking]
     for spec in settings.agents:
         try:

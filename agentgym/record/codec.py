@@ -146,12 +146,13 @@ def observation_to_text(observation: Observation, image: str | None = None) -> s
     return _encoded({"text": seen.text, "data": seen.data, "effect": seen.effect, "image": image})
 
 
-def observation_from_json(value: object, images: Callable[[str], Image]) -> Observation:
+def observation_from_json(value: object, images: Callable[[str], Image | None]) -> Observation:
     """Read the JSON value that `observation_to_text` wrote.
 
     Args:
         value: The JSON value.
-        images: Called with the name of the picture's blob; returns the picture.
+        images: Called with the name of the picture's blob; returns the picture, None to leave it
+            out.
 
     Raises:
         ValueError: The value has another form; the message names the field.

@@ -66,7 +66,8 @@ class EpisodeRow:
         params: Values of the task's slots.
         instruction: Instruction for the agent.
         sandbox: Name of the sandbox provider.
-        first: The observation after reset, None before the episode began.
+        first: The observation after reset, None before the episode began. Its picture is read from
+            the record each time it is asked for.
         verdict: The verdict, None before the episode is done.
         error: Reason why the episode has no score, or how its policy failed; else empty.
         reset_s: Wall time of the reset, in seconds.
@@ -166,7 +167,7 @@ class EpisodeRows:
         return found
 
     def _first(self, packed: object) -> Observation | None:
-        return None if packed is None else self._packing.unpack_observation(packed)
+        return None if packed is None else self._packing.unpack_light_observation(packed)
 
     def _audit(self, packed: object) -> Audit | None:
         if packed is None:

@@ -116,7 +116,8 @@ class History:
         Raises:
             RecordError: A grading is damaged.
         """
-        return [self._grading(row) for row in self._rows("gradings", episode_id)]
+        with self._packing.within_memory():
+            return [self._grading(row) for row in self._rows("gradings", episode_id)]
 
     def newest_gradings(self, episode_id: int) -> list[Grading]:
         """Return each grader's newest grading of the present steps.
@@ -126,7 +127,8 @@ class History:
         """
         present = self.trajectory(episode_id)
         newest = {row["grader"]: row for row in self._rows("gradings", episode_id, present)}
-        return [self._grading(newest[name]) for name in sorted(newest, key=str)]
+        with self._packing.within_memory():
+            return [self._grading(newest[name]) for name in sorted(newest, key=str)]
 
     def _grading(self, row: sqlite3.Row) -> Grading:
         with self._reading(row):
@@ -173,7 +175,8 @@ class History:
         Raises:
             RecordError: A verdict is damaged.
         """
-        return [self._past(row) for row in self._rows("past_verdicts", episode_id)]
+        with self._packing.within_memory():
+            return [self._past(row) for row in self._rows("past_verdicts", episode_id)]
 
     def _past(self, row: sqlite3.Row) -> PastVerdict:
         with self._reading(row):

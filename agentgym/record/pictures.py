@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.records import Image, Observation
 
@@ -27,9 +28,12 @@ class RecordedObservation(Observation):
         """The picture, ``uint8[H, W, 3]`` RGB.
 
         Raises:
-            RecordError: The record does not hold it any more.
+            RecordError: The record does not hold it any more, or it is damaged.
         """
-        return codec.image_from_png(self._png())
+        try:
+            return codec.image_from_png(self._png())
+        except (OSError, SyntaxError, ValueError) as error:
+            raise RecordError(f"a recorded picture is damaged: {error}") from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Take the compressed picture along to another process, which may not read the record."""

@@ -177,9 +177,11 @@ class RunStore:
         """Return every episode in the order of the plan, branches last.
 
         Raises:
-            RecordError: An episode is damaged.
+            RecordError: An episode is damaged, or they would take more than half of this machine's
+                memory.
         """
-        return [self._episode(row) for row in self._database.rows(_EPISODES, (1, 2**63 - 1))]
+        with self._packing.within_memory():
+            return [self._episode(row) for row in self._database.rows(_EPISODES, (1, 2**63 - 1))]
 
     def episode(self, id: int) -> EpisodeRow:
         """Return one episode.
@@ -192,7 +194,8 @@ class RunStore:
             count = self._database.rows("SELECT COUNT(*) AS n FROM episodes")[0]["n"]
             known = f"its episodes are 1 to {count}" if count else "it has none"
             raise RecordError(f"{self.folder} has no episode {id}; {known}")
-        return self._episode(rows[0])
+        with self._packing.within_memory():
+            return self._episode(rows[0])
 
     def steps(self, episode_id: int) -> list[Step]:
         """Return the steps of an episode, those before a fork included.
@@ -252,10 +255,11 @@ class RunStore:
         """
         found = list[tuple[int, StepEvent]]()
         # Most steps have no events, and need not be read.
-        for row in self._database.rows(_WITH_EVENTS):
-            with self._reading(f"step {row['step']} of episode {row['episode']}"):
-                happened = self._steps.events(row["events"])
-            found += [(row["episode"], event) for event in happened]
+        with self._packing.within_memory():
+            for row in self._database.rows(_WITH_EVENTS):
+                with self._reading(f"step {row['step']} of episode {row['episode']}"):
+                    happened = self._steps.events(row["events"])
+                found += [(row["episode"], event) for event in happened]
         return found
 
     def unjudged(self) -> list[int]:

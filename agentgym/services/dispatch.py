@@ -103,7 +103,7 @@ def _call(
         if error.code == "internal":
             raise _own_fault(tool, error) from error
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # Any exception of a service's own code is the service's fault; its changes are undone.
         state.rollback()
         raise _own_fault(tool, error) from error
@@ -220,7 +220,7 @@ def _unknown(tool: object, known: list[str]) -> ServiceError:
     return ServiceError("invalid", f"no tool named {name}{guess}", "tool")
 
 
-def _own_fault(tool: str, error: Exception) -> _OwnFault:
+def _own_fault(tool: str, error: BaseException) -> _OwnFault:
     return _OwnFault(
         f"{tool} failed by a fault of the service itself; nothing was changed",
         f"{type(error).__name__}: {error}",

@@ -130,7 +130,7 @@ def run_change(context: SetupContext, path: Path, error: type[AgentGymError]) ->
     change = load_change(path, error)
     try:
         context.run(change)
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:
         # Whatever an author's function raises, the script is broken.
         what = raised if isinstance(raised, ServiceError) else f"{type(raised).__name__}: {raised}"
         raise error(f"{show_path(path)}:{_line_of(raised, path)}: {what}") from raised

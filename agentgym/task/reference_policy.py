@@ -183,7 +183,7 @@ class ReferencePolicy:
             if self._actions is None:
                 self._actions = iter(self._solve(self._view))
             action = next(self._actions, None)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise TaskError(
                 f"{show_path(self._path)}: solve failed: {type(error).__name__}: {error}"
             ) from error

@@ -265,7 +265,7 @@ class _Maker:
     def _sample(self, name: str, arguments: Mapping[str, Json]) -> Any:
         try:
             return self._samples[name](**arguments)
-        except Exception as error:  # an author's function may raise anything
+        except (Exception, SystemExit) as error:  # an author's function may raise anything
             what = f"{type(error).__name__}: {error}"
             raise VerifierError(f"{self._where}: sample {name!r}: {what}") from error
 

@@ -41,6 +41,6 @@ def dry_run(use: str, check: Check, arguments: Mapping[str, Json]) -> None:
         return
     except AgentGymError:
         raise
-    except Exception as error:  # an author's function may raise anything
+    except (Exception, SystemExit) as error:  # an author's function may raise anything
         what = traceback.format_exception_only(error)[-1].strip()
         raise VerifierError(f"use = {use!r}: it cannot take its arguments: {what}") from error

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -158,6 +159,50 @@ def test_python_of_a_task_exhausts_nothing_of_this_machine(tmp_path, monkeypatch
         assert code != 0 and "had it" not in said
     if what == "disk":
         assert said == ["it was ended, because the disk of this machine is almost full"]
+
+
+def test_output_without_end_is_cut(tmp_path, monkeypatch):
+    printing = "import sys; print('x' * 999_999); print('y', file=sys.stderr); sys.exit(4)"
+    monkeypatch.setattr(module, "_ENTRY", printing)
+    monkeypatch.setattr(module, "_OUTPUT_BYTES", 100_000)
+    heard = []
+    with Quarantine([tmp_path]) as quarantine:
+        assert quarantine.run([], lambda *line: heard.append(line)) == 4
+    printed = [text for text, is_error in heard if not is_error]
+    assert len("".join(printed)) < 110_000
+    assert printed[-1] == "(it printed more than 100000 bytes; the rest is left out)"
+    assert ("y", True) in heard
+
+
+def test_a_command_that_does_not_end_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_ENTRY", "import time; time.sleep(600)")
+    monkeypatch.setattr(module, "_A_FOLDER_S", 2)
+    heard = []
+    with Quarantine([tmp_path]) as quarantine:
+        assert quarantine.run([], lambda *line: heard.append(line)) == 137
+    assert heard == [("it was ended, because it took more than 2 s", True)]
+
+
+def test_a_terminated_check_leaves_nothing_behind(tmp_path):
+    folder = new_task("terminal/example", env="terminal", template=False, root=tmp_path)
+    (folder / "checks" / "checks.py").write_text(
+        "import time\nprint('begun', flush=True)\nwhile True: time.sleep(1)\n"
+    )
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    words = ["from agentgym.cli import main; main()", "task", "check", "--untrusted", str(folder)]
+    with subprocess.Popen(
+        [sys.executable, "-c", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    ) as check:
+        assert check.stdout is not None
+        assert check.stdout.readline() == b"begun\n"
+        assert len(os.listdir(temporary)) == 1
+        check.terminate()
+        assert check.wait(60) == 143
+    assert os.listdir(temporary) == []
 
 
 def test_a_judge_that_cannot_be_reached_is_refused(tmp_path):

@@ -51,6 +51,19 @@ def test_a_new_task_runs_at_once_and_is_sound(cli: Cli, tmp_path: Path) -> None:
     assert set(properties.values()) == {"sound", "n/a"}
 
 
+@pytest.mark.parametrize("command", [["task", "check"], ["eval", "--agent", "noop"]])
+@needs_sandbox
+def test_checks_that_end_the_process_do_not_end_the_command(
+    cli: Cli, tmp_path: Path, command: list[str]
+) -> None:
+    assert cli("task", "new", "web-shop/refund").returncode == 0
+    checks = tmp_path / "tasks/web-shop/refund/checks/checks.py"
+    checks.write_text("import sys; sys.exit(0)\n")
+    done = cli(*command, "./tasks/web-shop/refund")
+    assert done.returncode in (1, 2)
+    assert "checks.py:1: cannot be loaded: SystemExit: 0" in done.stdout + done.stderr
+
+
 def test_a_new_task_overwrites_nothing(cli: Cli, tmp_path: Path) -> None:
     assert cli("task", "new", "web-shop/refund", "--at", "else").returncode == 0
     kept = tmp_path / "else/tasks/web-shop/refund/instruction.md"

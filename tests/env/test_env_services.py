@@ -145,6 +145,12 @@ async def test_faults_and_refusals_are_observations(folder):
         ),
         ("setup/services.py", "def chnge(desk):\n    pass\n", "expected a function change"),
         ("setup/services.py", "import nowhere\n", "cannot be loaded"),
+        ("setup/services.py", "raise SystemExit(0)\n", "cannot be loaded: SystemExit: 0"),
+        (
+            "events/rename.py",
+            "def change(context):\n    raise SystemExit\n",
+            "rename.py:2: SystemExit",
+        ),
         ("events/rename.py", "def change(context):\n    1 / 0\n", "rename.py:2: ZeroDivisionError"),
     ],
 )

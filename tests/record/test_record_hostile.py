@@ -22,8 +22,9 @@ from agentgym.cli.transcript import episode_table, print_episode
 from agentgym.errors import RecordError
 from agentgym.eval.report import write_report
 from agentgym.eval.results import build_results, write_results
-from agentgym.record import bounds, codec
+from agentgym.record import bounds, codec, packing
 from agentgym.record.blobs import BlobStore
+from agentgym.record.pictures import RecordedObservation
 from agentgym.record.step_rows import COLUMNS, row_digest
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
@@ -283,3 +284,55 @@ def test_steps_of_one_small_blob_that_fill_the_memory_are_refused(tmp_path, monk
         ):
             store.steps(1)
         assert sum(1 for _ in store.iter_steps(1)) == 20
+
+
+def large_blob(folder: Path) -> str:
+    """Return the column that names one blob of few bytes, which becomes 50 kB of text."""
+    return "@" + BlobStore(folder / "blobs").put(json.dumps("a" * 50_000).encode())
+
+
+@pytest.mark.parametrize(
+    "table,column",
+    [
+        ("episodes", "instruction"),
+        ("episodes", "error"),
+        ("checkpoints", "message"),
+        ("past_verdicts", "why"),
+        ("gradings", "error"),
+    ],
+)
+def test_rows_that_name_one_large_blob_are_refused(run, monkeypatch, table, column):
+    change(run, f"UPDATE {table} SET {column} = ?", large_blob(run))
+    with closing(sqlite3.connect(run / "run.db")) as connection:
+        names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        key = "position" if table == "checkpoints" else "id"
+        rest = ", ".join(name for name in names if name != key)
+        for number in range(2, 21):
+            query = f"INSERT INTO {table} ({key}, {rest}) SELECT ?, {rest} FROM {table} LIMIT 1"
+            connection.execute(query, (number,))
+        connection.commit()
+    look_at_everything(run, report=False)
+    monkeypatch.setattr(packing, "memory_for_steps", lambda: 500_000)
+    with pytest.raises(RecordError, match="more than half of this machine's memory"):
+        look_at_everything(run, report=False)
+
+
+def test_the_first_pictures_of_all_episodes_are_not_held_in_memory(run):
+    picture = np.full((4, 5, 3), 7, np.uint8)
+    name = BlobStore(run / "blobs").put(codec.png_from_image(picture), compress=False)
+    text = codec.observation_to_text(Observation("seen"), name)
+    change(run, "UPDATE episodes SET first = ?", text)
+    with closing(RunStore.open(run)) as store:
+        (row,) = store.episodes()
+        first = row.first
+        assert type(first) is RecordedObservation and first.text == "seen"
+        assert np.array_equal(first.image, picture)
+
+
+def test_a_first_picture_that_is_damaged_is_an_error_of_the_record(run):
+    name = BlobStore(run / "blobs").put(b"no picture")
+    change(run, "UPDATE episodes SET first = ?", codec.observation_to_text(Observation("x"), name))
+    with closing(RunStore.open(run)) as store:
+        first = store.episode(1).first
+        with pytest.raises(RecordError, match="a recorded picture is damaged"):
+            _ = first.image

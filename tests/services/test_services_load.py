@@ -50,6 +50,7 @@ def test_a_folder_is_a_service_until_a_file_changes(folder):
     [
         ("x = (", "cannot be loaded: SyntaxError"),
         ("import nowhere_to_be_found", "cannot be loaded: ModuleNotFoundError"),
+        ("raise SystemExit(0)", "cannot be loaded: SystemExit: 0"),
         ("x = 1", "expected one subclass of Service, got none"),
     ],
 )

@@ -38,7 +38,7 @@ async def grade_steps(spec: str, grader: StepGrader, trajectory: Trajectory) -> 
         grades = _read(await grader.grade(trajectory), len(trajectory.steps))
     except AgentGymError as error:
         return replace(grading, error=tidy(str(error)))
-    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plug-in may raise anything
         return replace(grading, error=tidy(f"{type(error).__name__}: {error}"))
     return replace(grading, grades=grades)
 
