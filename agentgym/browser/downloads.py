@@ -87,7 +87,7 @@ class Downloads:
         return [download.cancel() for download in excessive]
 
     async def take(self, download: Download) -> None:
-        """Wait for a download that has begun, and keep its file, or why there is none."""
+        """Wait for a download that has begun, and keep its file or the reason of its failure."""
         self.seen += 1
         name = Path(download.suggested_filename).name[:120] or "download"
         if self.seen > _FILES:
