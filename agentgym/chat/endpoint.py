@@ -316,13 +316,14 @@ class Endpoint:
     def _unconnected(self, error: openai.APIConnectionError) -> _AttemptError:
         """Classify a failed connection; one that was never established is not retried."""
         cause = error.__cause__ or error
+        said = str(cause) or type(cause).__name__
         if type(cause).__name__ in _NEVER_CONNECTED:
             message = (
-                f"{self._url}: cannot connect: {cause or type(cause).__name__}; "
+                f"{self._url}: cannot connect: {said}; "
                 f"start the server, or correct {self._address.url_from}"
             )
             return _AttemptError(message, transient=False)
-        return _AttemptError(f"{self._url}: the connection failed: {cause}", transient=True)
+        return _AttemptError(f"{self._url}: the connection failed: {said}", transient=True)
 
 
 def _as_dialogue_error(
