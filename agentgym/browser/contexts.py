@@ -181,7 +181,7 @@ async def _open_first(tab: Tab, url: str) -> str:
 
 
 async def warm(session: BrowserSession) -> None:
-    """Have a tab take its first picture and be read, which take longer than any later ones."""
+    """Have a tab be read and take its first picture, which take longer than any later ones."""
     with contextlib.suppress(PageBusyError, PageGoneError, PageFailure, SurfaceError):
-        await capture(session.tab)
         await session.reader.warm(session.tab)
+        await capture(session.tab)  # last, because the next one is then sooner there
