@@ -105,7 +105,7 @@ class ReadyContext:
         )
 
     async def lives(self) -> bool:
-        """Whether its browser answers, or did so just now, and its tab is open."""
+        """Whether its browser answers, or did so just now, and its tab is as it was made."""
         try:
             # The pages of another episode may have hung it since.
             if self.chromium.sessions or time.monotonic() - self.made > _FRESH_S:
@@ -113,7 +113,9 @@ class ReadyContext:
         except SurfaceError:
             return False
         tabs = self.session.tabs
-        return self.chromium.alive and bool(tabs) and not any(tab.crashed for tab in tabs)
+        # A page that was opened ahead may have left for another one by itself.
+        changed = any(tab.crashed or tab.navigated > self.made for tab in tabs)
+        return self.chromium.alive and bool(tabs) and not changed
 
     def remove_deposits(self) -> None:
         """Remove the files that were put there."""

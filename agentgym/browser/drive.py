@@ -122,11 +122,14 @@ class Driver:
             failure = await self._recognized(tab)
         if not failure:
             preparing = asyncio.ensure_future(evaluate(tab, self._init))
-            for _ in range(_TURNS):
-                await asyncio.sleep(0)
-            settled = await self._settled(after_s=0.0 if opened else IDLE_S)
-            is_late = not preparing.done()
-            failure = await preparing
+            try:
+                for _ in range(_TURNS):
+                    await asyncio.sleep(0)
+                settled = await self._settled(after_s=0.0 if opened else IDLE_S)
+                is_late = not preparing.done()
+                failure = await preparing
+            finally:
+                preparing.cancel()
         if failure:
             raise SurfaceLostError(f"the first page was not prepared: {failure}")
         return await self._settled() if is_late else settled

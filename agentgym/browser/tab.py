@@ -55,6 +55,7 @@ class Tab:
         dialog: The dialog that is open, None if none is.
         silenced: Whether the document has opened so many dialogs that it may open no more.
         stirred: `time.monotonic` of when a document or a request last began or ended.
+        navigated: `time.monotonic` of when it last got another document.
     """
 
     def __init__(self, page: Page) -> None:
@@ -66,7 +67,7 @@ class Tab:
         self.crashed = self.silenced = False
         self._worlds: dict[str, int] = {}
         self._loading: set[str] = set()
-        self._asked = self.stirred = 0.0
+        self._asked = self.stirred = self.navigated = 0.0
         self._requests: dict[str, str] = {}
 
     async def prepare(self) -> None:
@@ -104,6 +105,7 @@ class Tab:
         frame = event["frame"]
         self._worlds.pop(frame["id"], None)
         if frame["id"] == self.main:
+            self.navigated = self.stirred
             self.silenced = False
             # The ends of requests of a document that was left are not always reported.
             loader = frame["loaderId"]
