@@ -47,14 +47,16 @@ async def _context_ms(chromium: Chromium, sites: Sites, width: int, height: int)
     listening = await chromium.confinement.listener()
     proxy = SiteProxy(sites, RequestLog())
     await proxy.open(listening)
-    context = await chromium.browser.new_context(
-        proxy={"server": f"http://127.0.0.1:{listening.getsockname()[1]}"},
-        viewport={"width": width, "height": height},
-    )
-    page = await context.new_page()
-    await page.goto(sites.start, wait_until="load")
-    await page.screenshot(type="jpeg", quality=_QUALITY)
-    took_ms = 1e3 * (time.perf_counter() - began)
-    await context.close()
-    await proxy.close()
+    try:
+        context = await chromium.browser.new_context(
+            proxy={"server": f"http://127.0.0.1:{listening.getsockname()[1]}"},
+            viewport={"width": width, "height": height},
+        )
+        page = await context.new_page()
+        await page.goto(sites.start, wait_until="load")
+        await page.screenshot(type="jpeg", quality=_QUALITY)
+        took_ms = 1e3 * (time.perf_counter() - began)
+        await context.close()
+    finally:
+        await proxy.close()
     return took_ms

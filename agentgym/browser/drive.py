@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +25,8 @@ from agentgym.records import Json
 Outcome: TypeAlias = Literal["changed", "no_change", "navigated", "error"]
 _BLANK: Final = "about:blank"
 _TURNS: Final = 3
-"""Turns of the event loop after which a task has sent what it asks of a page."""
+"""Turns of the event loop in which a task sends what it asks of a page. Where they are too few, the
+page is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +123,33 @@ class Driver:
         else:
             failure = await self._recognized(tab)
         if not failure:
-            preparing = asyncio.ensure_future(evaluate(tab, self._init))
-            try:
-                for _ in range(_TURNS):
-                    await asyncio.sleep(0)
-                settled = await self._settled(after_s=0.0 if opened else IDLE_S)
-                is_late = not preparing.done()
-                failure = await preparing
-            finally:
-                preparing.cancel()
+            failure, settled = await self._prepare_meanwhile(tab, 0.0 if opened else IDLE_S)
         if failure:
             raise SurfaceLostError(f"the first page was not prepared: {failure}")
-        return await self._settled() if is_late else settled
+        return await self._settled(settled)
+
+    async def _prepare_meanwhile(self, tab: Tab, after_s: float) -> tuple[str, Settled | None]:
+        """Evaluate what prepares a tab while it settles.
+
+        Returns:
+            Why it failed, empty if it did not; and the settled page, None where it may have been
+            seen before it was prepared.
+        """
+        ends_s: list[float] = []
+        preparing = asyncio.ensure_future(evaluate(tab, self._init))
+        preparing.add_done_callback(lambda _: ends_s.append(time.monotonic()))
+        try:
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+            settled = await settle(self.session, pictured=self.pictures, seen=True, after_s=after_s)
+            is_early = settled.tab is None or not ends_s or settled.told_s - ends_s[0] < IDLE_S
+            failure = await preparing
+        finally:
+            preparing.cancel()
+            await asyncio.gather(preparing, return_exceptions=True)
+        if is_early:
+            settled.drop()
+        return failure, None if is_early else settled
 
     async def step(self, tool: str, arguments: Mapping[str, Any]) -> BrowserState:
         """Execute an action and return what is then seen.
@@ -188,19 +205,24 @@ class Driver:
         self._documents.add(found["token"])
         return ""
 
-    async def _settled(self, after_s: float = IDLE_S) -> Settled:
+    async def _settled(self, settled: Settled | None = None) -> Settled:
         """Let the current page settle, and read the values if it is one that may tell them.
 
         A document that shows the first page once more, as after a reload, is prepared before.
+
+        Args:
+            settled: The page where it has settled just now.
         """
         session, pictured, failure = self.session, self.pictures, ""
-        settled = await settle(session, pictured=pictured, seen=True, after_s=after_s)
+        if settled is None:
+            settled = await settle(session, pictured=pictured, seen=True)
         tab = settled.tab
         if tab is None:
             return settled
         if self._init:
             is_new = settled.document not in self._documents
             if settled.document and is_new and tab.page.url == self._base:
+                settled.drop()
                 failure = await self._prepared(tab)
                 settled = await settle(session, pictured=pictured, seen=True)
             may_tell = settled.document in self._documents
@@ -242,12 +264,17 @@ class Driver:
         """
         session, taken = self.session, None
         tab = session.tab
-        if settled is not None and (settled.tab is not tab or tab.stirred > settled.stirred):
-            settled = None  # another tab, document or answer has come since
-        seeing = session.look(settled=settled is not None)
         pictured = self.pictures if picture is None else picture
-        if pictured and tab.dialog is None:
+        is_used = settled is not None and settled.tab is tab and tab.dialog is None
+        if settled is not None and not (is_used and pictured and tab.stirred < settled.told_s):
+            settled.drop()
+            taking = None
+        else:
             taking = None if settled is None else settled.picture
+        # A document or an answer may have come since the page was asked.
+        fresh = is_used and settled is not None and tab.stirred < settled.asked_s
+        seeing = session.look(fresh=fresh)
+        if pictured and tab.dialog is None:
             stirred = tab.stirred
             view, taken = await asyncio.gather(seeing, taking or capture(tab))
             if taking is not None and tab.stirred > stirred:

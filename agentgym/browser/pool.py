@@ -132,7 +132,11 @@ class BrowserPool:
         # A spare is a convenience: what goes wrong here is told where a context is needed.
         with contextlib.suppress(SurfaceError, TimeoutError):
             spare = await self._make(settings)
-            await warm(spare.session)
+            try:
+                await warm(spare.session)
+            except BaseException:
+                await self.discard(spare)
+                raise
             if self._current.get(settings.headed) is spare.chromium and settings in self._ready:
                 self._ready[settings].append(spare)
             else:  # it was retired meanwhile, or other settings are used now
@@ -260,6 +264,8 @@ class BrowserPool:
             await asyncio.wait(set(self._making))
         for ready in self._ready.values():
             for spare in ready:
+                if spare.proxy is not None:
+                    await spare.proxy.close()
                 spare.listening.close()
         self._ready.clear()
         for chromium in self._browsers:

@@ -28,10 +28,10 @@ class Reader:
 
     def __init__(self, references: References, budget: Budget) -> None:
         self._references, self._budget = references, budget
-        self._settled: tuple[Tab, dict[str, Any]] | None = None
-        self._gone: dict[str, list[int]] = {}
+        self._taken: tuple[Tab, dict[str, Any]] | None = None
+        self._told: dict[str, dict[str, Any]] = {}
 
-    async def settled(
+    async def wait_until_calm(
         self, tab: Tab, idle_s: float, least_s: float, most_s: float, *, seen: bool
     ) -> dict[str, Any]:
         """Wait until the main document of a tab stops changing, and tell of it.
@@ -46,14 +46,15 @@ class Reader:
         Raises:
             PageBusyError: The page does not respond.
             PageGoneError: The document was replaced.
+            PageFailure: The walker has refused.
         """
-        self._drop_settled()
+        self._drop_taken()
         wait = {"idle": 1000 * idle_s, "least": 1000 * least_s, "most": 1000 * most_s}
         budget = self._within(self._budget.nodes) if seen else None
         state: dict[str, Any] = await tab.call("settled", {**wait, "budget": budget})
         snapshot = state.pop("snapshot", None)
         if snapshot is not None:
-            self._settled = (tab, snapshot)
+            self._taken = (tab, snapshot)
         return state
 
     async def warm(self, tab: Tab) -> None:
@@ -62,26 +63,36 @@ class Reader:
         Raises:
             PageBusyError: The page does not respond.
             PageGoneError: The document was replaced.
+            PageFailure: The walker has refused.
         """
         await tab.call("snapshot", self._within(self._budget.nodes))
 
-    def _drop_settled(self) -> None:
-        """Forget the snapshot that was taken, except what it told once: the elements that left."""
-        settled, self._settled = self._settled, None
-        if settled is not None and settled[1]["gone"]:
-            self._gone.setdefault(settled[1]["token"], []).extend(settled[1]["gone"])
+    def _drop_taken(self) -> None:
+        """Forget the snapshot that was taken, except what a walker tells only once.
 
-    async def read(self, tab: Tab, *, settled: bool = False) -> PageView:
+        This is which elements have left, and whether there may be closed shadow roots.
+        """
+        taken, self._taken = self._taken, None
+        if taken is not None and (taken[1]["gone"] or taken[1]["suspects"]):
+            self._told[taken[1]["token"]] = self._with_told(taken[1])
+
+    def _with_told(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return a snapshot with what earlier ones of its document have told, which are dropped."""
+        told = self._told.pop(found["token"], {"gone": [], "suspects": 0})
+        gone = [*told["gone"], *found["gone"]]
+        return {**found, "gone": gone, "suspects": told["suspects"] or found["suspects"]}
+
+    async def read(self, tab: Tab, *, fresh: bool = False) -> PageView:
         """Return the present view of a tab; one that cannot be read says why.
 
         Args:
             tab: The tab.
-            settled: Whether nothing has happened since its document was seen to settle.
+            fresh: Whether nothing has happened since `wait_until_calm` took a snapshot of it.
         """
-        found = self._settled[1] if settled and self._settled and self._settled[0] is tab else None
+        found = self._taken[1] if fresh and self._taken and self._taken[0] is tab else None
         if found is None:
-            self._drop_settled()
-        self._settled = None
+            self._drop_taken()
+        self._taken = None
         for attempt in range(_TRIES):
             try:
                 return await self._read(tab, found)
@@ -134,8 +145,8 @@ class Reader:
                 document.frames[at] = len(into)
                 await self._columns(tab, inner, depth + 1, into)
 
-    async def _read(self, tab: Tab, settled: dict[str, Any] | None) -> PageView:
-        found = await self._document(tab, tab.main, self._budget.nodes, settled)
+    async def _read(self, tab: Tab, taken: dict[str, Any] | None) -> PageView:
+        found = await self._document(tab, tab.main, self._budget.nodes, taken)
         tokens = [found["token"]]
         nodes: list[dict[str, Any]] = []
         left = [found["left"]]
@@ -171,8 +182,8 @@ class Reader:
     ) -> dict[str, Any]:
         """Return what the walker sees in one document; twice if shadow roots were closed to it."""
         budget = self._within(nodes)
-        found: dict[str, Any] = taken or await tab.call("snapshot", budget, frame=frame)
-        gone = [*self._gone.pop(found["token"], ()), *found["gone"]]
+        found = self._with_told(taken or await tab.call("snapshot", budget, frame=frame))
+        gone = found["gone"]
         if found["suspects"] and await self._open_roots(tab, frame):
             found = await tab.call("snapshot", budget, frame=frame)
             gone += found["gone"]
@@ -185,7 +196,9 @@ class Reader:
             found["left"] = max(found["left"], found["elements"] - len(found["nodes"]), 1)
         else:
             found["left"] = 0
-        return {**found, "gone": gone}
+        # One that had left when an earlier snapshot was taken may be back.
+        present = {node["i"] for node in found["nodes"] if "i" in node}
+        return {**found, "gone": [number for number in gone if number not in present]}
 
     async def _open_roots(self, tab: Tab, frame: str) -> bool:
         """Hand closed shadow roots to the walker; return whether there were any."""

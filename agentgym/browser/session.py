@@ -249,16 +249,16 @@ class BrowserSession:
         opening = opening or (awaited and now < self.log.ended + _OPENING_S)
         return opening or tab.loading or self.log.open_in_step > 0 or tab is not self.tab
 
-    async def look(self, *, settled: bool = False) -> PageView:
+    async def look(self, *, fresh: bool = False) -> PageView:
         """Return the present view of the current tab.
 
         Args:
-            settled: Whether nothing has happened since its document was seen to settle.
+            fresh: Whether nothing has happened since the reader took a snapshot of it.
         """
         tab = self.tab
         if tab.dialog is not None:
             return PageView(tab.shown_url, blocked="a dialog is open")
-        view = await self.reader.read(tab, settled=settled)
+        view = await self.reader.read(tab, fresh=fresh)
         if view.blocked and tab.dialog is None and not tab.crashed:
             await self.check_answers()
         if not view.blocked:

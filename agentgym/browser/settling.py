@@ -17,6 +17,7 @@ FIRST_S: Final = 30.0
 QUIET_S: Final = 2.0
 """Seconds that a page may go on changing after an action."""
 IDLE_S: Final = 0.01
+"""Seconds without a change after which a page is calm."""
 _SLICE_S: Final = 0.1
 """Seconds for which a page that goes on changing is asked once."""
 _POLL_S: Final = 0.005
@@ -32,7 +33,8 @@ class Settled:
         late: What was still going on when the time was over; empty if nothing was.
         tab: The tab that settled; None if it cannot be asked now.
         document: The walker's token of its document; empty if it cannot be asked now.
-        stirred: `stirred` of the tab when it had settled.
+        asked_s: `time.monotonic` of before it was asked the last time.
+        told_s: Likewise, of its answer.
         picture: Its viewport as JPEG, or nothing if the page gives none; None if it was not asked
             for, or something of the page began, ended or changed since it was begun.
     """
@@ -40,8 +42,14 @@ class Settled:
     late: str = ""
     tab: Tab | None = None
     document: str = ""
-    stirred: float = 0.0
+    asked_s: float = 0.0
+    told_s: float = 0.0
     picture: asyncio.Future[bytes | None] | None = None
+
+    def drop(self) -> None:
+        """End what is still being taken of the page."""
+        if self.picture is not None:
+            self.picture.cancel()
 
 
 async def settle(
@@ -65,23 +73,29 @@ async def settle(
                 return Settled()
             waited = time.monotonic() - began
             least_s, awaited = max(0.0, after_s - waited), session.expects(tab)
-            pictures.begin(tab, least_s)
             # A small page loads meanwhile; a snapshot for each answer of a large one is a waste.
             seeing, first = seen and (first or not awaited), False
             most_s = least_s if awaited else max(least_s, _SLICE_S)
             try:
-                state = await session.reader.settled(tab, IDLE_S, least_s, most_s, seen=seeing)
+                await tab.world(tab.main)
+                asked_s = time.monotonic()
+                pictures.begin(tab, least_s)
+                state = await session.reader.wait_until_calm(
+                    tab, IDLE_S, least_s, most_s, seen=seeing
+                )
             except (PageGoneError, PageFailure):
+                asked_s = time.monotonic()
                 state = {"idle": 0, "waited": 0, "calm": False, "token": ""}
             except PageBusyError as error:
                 return Settled("" if tab.dialog is not None else str(error))
             pictures.drop_if_changed(state["idle"] / 1000, state["waited"] / 1000)
             # A document that a script has opened and not closed is never complete.
             if (state["calm"] or waited > QUIET_S) and not session.expects(tab):
-                return Settled("", tab, state["token"], tab.stirred, pictures.hand_out(tab))
+                told_s = time.monotonic()
+                return Settled("", tab, state["token"], asked_s, told_s, pictures.hand_out(tab))
             if waited > LOAD_S:
                 late = f"the page did not finish loading in {LOAD_S:g} s"
-                return Settled(late, tab, state["token"], tab.stirred)
+                return Settled(late, tab, state["token"])
             await asyncio.sleep(_POLL_S)
     finally:
         pictures.cancel()
@@ -103,6 +117,8 @@ class _Pictures:
 
     def begin(self, tab: Tab, after_s: float) -> None:
         """Take a picture of a tab, some seconds from now, once nothing of it is to come."""
+        if self._tab is not tab:
+            self.cancel()
         if self._taking is None and self._left > 0:
             self._left -= 1
             self._new = True
@@ -133,7 +149,7 @@ class _Pictures:
             self.cancel()
 
     def hand_out(self, tab: Tab) -> asyncio.Future[bytes | None] | None:
-        """Return the picture of a tab; None if none was begun."""
+        """Return the picture of a tab; None if none was begun, or it was dropped."""
         if self._tab is not tab or self._began > time.monotonic():
             return None
         taking, self._taking = self._taking, None

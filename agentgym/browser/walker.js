@@ -52,8 +52,9 @@
     if (found === undefined) {
       found = ++counter;
       numbers.set(el, found);
-      elements.set(found, new WeakRef(el));
     }
+    // One that had left the document may be back.
+    if (!elements.has(found)) elements.set(found, new WeakRef(el));
     return found;
   };
   const element = (id) => {
@@ -649,7 +650,8 @@
       const state = told(false), wait = Math.max(idle - state.idle, least - state.waited);
       if (state.ready === "loading" || wait > 0 && state.waited >= most) return state;
       if (wait <= 0) {
-        const seen = budget ? snapshot(budget) : null;
+        let seen = null;
+        try { if (budget) seen = snapshot(budget); } catch { /* Reading it says why. */ }
         return {...told(true), snapshot: seen};
       }
       await new Promise((resolve) => setTimeout(resolve, Math.min(wait, most - state.waited)));

@@ -179,3 +179,28 @@ async def test_a_page_that_left_before_the_episode_began_is_opened_anew(play):
     await asyncio.sleep(0.8)
     visit = await play(web, 3, version="leaving")
     assert "title: Game 3 of 1, visit=0" in visit.text and not was_ahead(visit)
+
+
+@pytest.mark.parametrize("delay_ms", range(4, 31, 2))
+async def test_a_page_is_seen_after_it_was_prepared(play, delay_ms):
+    web = WebPages(PAGE)
+    slow = (
+        f"new Promise((done) => setTimeout(() => {{ begin({{{{seed}}}}); done(); }}, {delay_ms}))"
+    )
+    state = {"ready": "document.title === 'Game'", "game": "document.title"}
+    given = {"init": slow, "version": "later", "state": state, "screenshot": True}
+    for seed in (1, 2, 3):
+        visit = await play(web, seed, **given)
+        assert f"title: Game {seed} of 1" in visit.text
+        assert visit.surface.audit().page_state["game"].startswith(f"Game {seed}")
+    assert was_ahead(visit)
+
+
+async def test_a_pool_that_was_closed_serves_again(play):
+    for number in (1, 2):
+        web = WebPages(PAGE)
+        visits = [await play(web, seed, version=f"round {number}") for seed in (1, 2, 3)]
+        assert [was_ahead(visit) for visit in visits] == [False, False, True]
+        for visit in visits:
+            await visit.surface.close()
+        await engine().run(browser_pool().close())

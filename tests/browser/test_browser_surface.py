@@ -501,6 +501,41 @@ async def test_a_picture_is_as_new_as_the_answer_that_a_step_waits_for(browse, p
     assert tuple(visit.seen.image[100, 100] > 200) == (False, True, False)
 
 
+async def test_an_element_that_comes_back_keeps_its_reference(browse):
+    async def slow(scope, body):
+        await asyncio.sleep(0.2)
+        return "done"
+
+    page = """<div id=list><button onclick="document.title += ' paid'">Pay</button>
+    <button>Other</button></div><button id=load>Load</button><script>
+    load.onclick = async () => {
+      const kept = [...list.childNodes];
+      list.replaceChildren("wait");
+      await fetch("/slow");
+      list.replaceChildren(...kept);
+    }</script>"""
+    visit = await browse({"/": page, "/slow": slow})
+    reference = visit.ref("button", "Pay")
+    for _ in range(2):
+        await visit.click("button", "Load")
+        assert visit.ref("button", "Pay") == reference
+        await visit.click("button", "Pay")
+        assert visit.last == "changed", visit.text
+    assert "paid paid" in visit.text
+
+
+async def test_a_page_too_deep_to_be_read_does_not_slow_the_steps(browse):
+    page = """<button id=b>Dig</button><script>b.onclick = () => {
+      let at = document.body;
+      for (let n = 0; n < 30000; n++) at = at.appendChild(document.createElement("div"));
+      document.title = "deep"; at.textContent = "bottom"; }</script>"""
+    visit = await browse(page)
+    began = asyncio.get_running_loop().time()
+    await visit.click("button", "Dig")
+    await visit.look()
+    assert asyncio.get_running_loop().time() - began < 20
+
+
 async def test_odd_addresses_and_files_are_refused(browse):
     visit = await browse("<input type=file aria-label=File>")
     await visit.act("goto", url="http://[::1")
