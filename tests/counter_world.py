@@ -57,6 +57,12 @@ class CounterProvider:
     process_id: int = 41
     closed: bool = False
 
+    def problems(self):
+        return []
+
+    async def start(self, spec):
+        raise AssertionError("its episodes have no sandbox")
+
     async def close(self):
         self.closed = True
 

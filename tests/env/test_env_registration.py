@@ -34,6 +34,14 @@ class CountingProvider:
     def __init__(self):
         type(self).made += 1
 
+    def problems(self):
+        """There is nothing to start."""
+        return []
+
+    async def start(self, spec):
+        """Nobody is to ask for one."""
+        raise NotImplementedError
+
     async def close(self):
         """There is nothing to close."""
 
