@@ -132,8 +132,8 @@ class Driver:
         """Evaluate what prepares a tab while it settles.
 
         Returns:
-            Why it failed, empty if it did not; and the settled page, None where it may have been
-            seen before it was prepared.
+            The reason of a failure, empty without one; the settled page, or None if it may have
+            been seen before it was prepared.
         """
         ends_s: list[float] = []
         preparing = asyncio.ensure_future(evaluate(tab, self._init))
