@@ -196,7 +196,7 @@ class Driver:
         return await self._recognized(tab) or await evaluate(tab, self._init)
 
     async def _recognized(self, tab: Tab) -> str:
-        """Note that a tab shows a document that has to be prepared; return why it does not."""
+        """Wait for the first page and note its document; return why it does not show."""
         found = await loaded(tab)
         if found is None:
             return "init: the page did not load"
@@ -265,14 +265,12 @@ class Driver:
         session, taken = self.session, None
         tab = session.tab
         pictured = self.pictures if picture is None else picture
-        is_used = settled is not None and settled.tab is tab and tab.dialog is None
-        if settled is not None and not (is_used and pictured and tab.stirred < settled.told_s):
-            settled.drop()
-            taking = None
-        else:
-            taking = None if settled is None else settled.picture
-        # A document or an answer may have come since the page was asked.
-        fresh = is_used and settled is not None and tab.stirred < settled.asked_s
+        if settled is not None and (settled.tab is not tab or tab.stirred >= settled.told_s):
+            settled.drop()  # another tab, document or answer has come since
+            settled = None
+        taking = None if settled is None else settled.picture
+        # An answer may have come while the page was asked.
+        fresh = settled is not None and tab.stirred < settled.asked_s
         seeing = session.look(fresh=fresh)
         if pictured and tab.dialog is None:
             stirred = tab.stirred

@@ -39,7 +39,7 @@ class CountingProvider:
         return []
 
     async def start(self, spec):
-        """Nobody is to ask for one."""
+        """Fail: these tests start no sandbox."""
         raise NotImplementedError
 
     async def close(self):
