@@ -1,6 +1,6 @@
 """A load for WebSocket servers that costs little: raw sockets, prepared frames (RFC 6455).
 
-Each connection sends its next message when the answer to the one before has come.
+Each connection sends its next messages when the answers to the ones before have come.
 """
 
 from __future__ import annotations
@@ -77,10 +77,13 @@ class Player:
         self._buffer = self._buffer[start + size :]
         return content
 
-    def receive(self) -> bytes | None:
-        """Read what has come; return the content of the next frame."""
+    def receive(self) -> int:
+        """Read what has come; return how many whole frames it had."""
         self._receive()
-        return self.take()
+        frames = 0
+        while self.take() is not None:
+            frames += 1
+        return frames
 
     def _receive(self) -> None:
         data = self.socket.recv(65_536)
@@ -101,28 +104,49 @@ def frame_of(message: Mapping[str, Any]) -> bytes:
     return short + b"\0\0\0\0" + text
 
 
-def steps_per_s(players: list[Player], frames: list[list[bytes]]) -> float:
+def steps_per_s(players: list[Player], frames: list[list[bytes]], lanes: int = 1) -> float:
     """Play prepared frames and return the answers of all connections a second.
 
     Args:
         players: The connections.
         frames: The frames of each.
+        lanes: How many frames each connection sends at once. It sends the next ones when all of
+            these are answered, as the client of a vector environment does.
     """
     selector = selectors.DefaultSelector()
-    left = 0
+    turns = []
     for player, own in zip(players, frames, strict=True):
-        selector.register(player.socket, selectors.EVENT_READ, (player, iter(own[1:])))
-        left += len(own)
-    answers, started = left, time.perf_counter()
-    for player, own in zip(players, frames, strict=True):
-        player.send(own[0])
+        turn = _Turn(player, own, lanes)
+        selector.register(player.socket, selectors.EVENT_READ, turn)
+        turns.append(turn)
+    left, started = sum(map(len, frames)), time.perf_counter()
+    for turn in turns:
+        turn.send()
     while left:
         for key, _ in selector.select(_SILENT_S):
-            player, following = key.data
-            if player.receive() is None:
-                continue
-            left -= 1
-            if (frame := next(following, None)) is not None:
-                player.send(frame)
+            answers = key.data.player.receive()
+            left -= answers
+            key.data.unanswered -= answers
+            if not key.data.unanswered:
+                key.data.send()
     selector.close()
-    return answers / (time.perf_counter() - started)
+    return sum(map(len, frames)) / (time.perf_counter() - started)
+
+
+@dataclass(eq=False, slots=True)
+class _Turn:
+    """The frames of one connection, and how many of them are sent and not answered."""
+
+    player: Player
+    frames: list[bytes]
+    lanes: int
+    sent: int = 0
+    unanswered: int = 0
+
+    def send(self) -> None:
+        """Send the next frames, if there are more."""
+        following = self.frames[self.sent : self.sent + self.lanes]
+        self.sent += len(following)
+        self.unanswered = len(following)
+        if following:
+            self.player.send(b"".join(following))

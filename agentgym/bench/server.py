@@ -1,11 +1,14 @@
 """Measures an environment server: steps a second over WebSocket, and the memory of its process.
 
-OpenEnv's server (``openenv-core``) is measured beside it, with an equal environment and the same
+Four environments are played as the client of a vector environment plays them, over one connection,
+and as four clients do, over one each. OpenEnv's protocol has one environment a connection. Its
+server (``openenv-core``) is measured beside it, with an equal environment and the same
 load, if the variable AGENTGYM_OPENENV names the Python of an environment in which it is installed.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -20,7 +23,7 @@ from agentgym.bench.series import Figure, Figures
 VARIABLE: Final = "AGENTGYM_OPENENV"
 """Environment variable with the Python of an environment that has ``openenv-core``."""
 
-_SESSIONS: Final = 4
+_ENVIRONMENTS: Final = 4
 _START_S: Final = 120.0
 
 _OPENENV: Final = """
@@ -68,16 +71,18 @@ uvicorn.Server(uvicorn.Config(app, log_level="critical")).run(sockets=[listening
 def figures_of_servers() -> tuple[Figure, ...]:
     """Return what is measured; the figures of OpenEnv only if it is installed."""
     own = (
-        Figure("server.steps_per_s", f"agentgym serve, {_SESSIONS} sessions", "/s"),
+        Figure("server.steps_per_s", "agentgym serve, 4 environments of one client", "/s"),
+        Figure("server.apart.steps_per_s", "  4 clients with one environment each", "/s"),
         Figure("server.memory_mb", "  memory of its process", "MB"),
     )
     if not os.environ.get(VARIABLE):
         return own
     return (
         *own,
-        Figure("openenv.steps_per_s", f"OpenEnv's server, {_SESSIONS} sessions", "/s"),
+        Figure("openenv.steps_per_s", "OpenEnv's server, 4 clients with one environment", "/s"),
         Figure("openenv.memory_mb", "  memory of its process", "MB"),
         Figure("server.gain", "steps a second over OpenEnv's", "x", 1.5, at_least=True),
+        Figure("server.apart.gain", "  with 4 clients", "x"),
         Figure("server.memory_ratio", "memory over OpenEnv's", "x", 0.5),
     )
 
@@ -92,20 +97,21 @@ def measure_servers(figures: Figures, rounds: int, steps: int) -> None:
     """
     with ExitStack() as stack:
         own = stack.enter_context(_served([sys.executable, "-m", "agentgym.bench.echo"]))
-        servers: list[tuple[str, _Server]] = [("server", own)]
+        plays = {"server": (own, _play_together), "server.apart": (own, _play_apart)}
         openenv = os.environ.get(VARIABLE)
         if openenv:
             served = stack.enter_context(_served([openenv, "-c", _OPENENV]))
-            servers.append(("openenv", served))
+            plays["openenv"] = served, _play_openenv
         for turn in range(rounds + 1):  # The first one is to warm up.
-            for name, server in servers:
-                play = _play_own if name == "server" else _play_openenv
+            for name, (server, play) in plays.items():
                 rate = play(server.url, steps)
                 if turn:
                     figures[f"{name}.steps_per_s"].samples.append(rate)
-                    figures[f"{name}.memory_mb"].samples.append(server.memory_mb)
+            for name in {"server", "openenv"} & plays.keys() if turn else ():
+                figures[f"{name}.memory_mb"].samples.append(plays[name][0].memory_mb)
     if openenv:
         figures.ratio("server.gain", "server.steps_per_s", "openenv.steps_per_s")
+        figures.ratio("server.apart.gain", "server.apart.steps_per_s", "openenv.steps_per_s")
         figures.ratio("server.memory_ratio", "server.memory_mb", "openenv.memory_mb")
 
 
@@ -139,17 +145,32 @@ def _served(command: Sequence[str]) -> Iterator[_Server]:
             process.stdout.close()
 
 
-def _play_own(url: str, steps: int) -> float:
+def _play_together(url: str, steps: int) -> float:
+    return _play_own(url, steps, clients=1, lanes=_ENVIRONMENTS)
+
+
+def _play_apart(url: str, steps: int) -> float:
+    return _play_own(url, steps, clients=_ENVIRONMENTS, lanes=1)
+
+
+def _play_own(url: str, steps: int, clients: int, lanes: int) -> float:
+    """Return the steps a second of some clients with as many environments each."""
     hello: dict[str, Any] = {"type": "hello", "version": 1, "name": "bench"}
+    add = {"action": {"tool": "add", "arguments": {"n": 1}}}
 
     def begin(player: Player) -> list[bytes]:
         player.ask(hello)
-        episode = player.ask({"type": "reset", "call": 1, "seed": 0})["episode"]
-        step = {"type": "step", "episode": episode}
-        add = {"action": {"tool": "add", "arguments": {"n": 1}}}
-        return [frame_of({**step, "call": call, **add}) for call in range(2, steps + 2)]
+        calls = itertools.count(1)
+        resets = ({"type": "reset", "call": next(calls), "seed": lane} for lane in range(lanes))
+        episodes = [player.ask(reset)["episode"] for reset in resets]
+        return [
+            frame_of({"type": "step", "episode": episode, "call": next(calls), **add})
+            for _ in range(steps)
+            for episode in episodes
+        ]
 
-    return _play(f"{url}/v1/session", begin, {"type": "leave", "call": steps + 2})
+    leave = {"type": "leave", "call": lanes * (steps + 1) + 1}
+    return _play(f"{url}/v1/session", begin, clients, lanes, leave)
 
 
 def _play_openenv(url: str, steps: int) -> float:
@@ -157,18 +178,24 @@ def _play_openenv(url: str, steps: int) -> float:
         player.ask({"type": "reset", "data": {"seed": 0}})
         return [frame_of({"type": "step", "data": {"n": 1}})] * steps
 
-    return _play(f"{url}/ws", begin, None)
+    return _play(f"{url}/ws", begin, _ENVIRONMENTS)
 
 
-def _play(url: str, begin: Callable[[Player], list[bytes]], leave: dict[str, Any] | None) -> float:
-    """Return the steps a second of all sessions."""
+def _play(
+    url: str,
+    begin: Callable[[Player], list[bytes]],
+    clients: int,
+    lanes: int = 1,
+    leave: dict[str, Any] | None = None,
+) -> float:
+    """Return the steps a second of all clients."""
     with ExitStack() as stack:
         players = []
-        for _ in range(_SESSIONS):
+        for _ in range(clients):
             players.append(Player(url))
             stack.callback(players[-1].close)
         frames = [begin(player) for player in players]
-        rate = steps_per_s(players, frames)
+        rate = steps_per_s(players, frames, lanes)
         for player in players:
             if leave is not None:
                 player.ask(leave)

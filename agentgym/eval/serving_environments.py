@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agentgym import catalogue
+from agentgym.env.remote import wire
 from agentgym.errors import ConfigError
 from agentgym.eval.serving import Tell, find_target, open_environments
 from agentgym.eval.settings import read_settings
 from agentgym.record.store import RunStore
 from agentgym.session.accounts import Accounts
-from agentgym.session.app import PATH, EnvironmentApp
+from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.config import SessionConfig
 from agentgym.session.listening import Certificate, address_of, serve
@@ -122,7 +123,7 @@ async def serve_environments(store: RunStore, serving: EnvironmentServing, tell:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop)
         url = address_of(serving.listening, tls=serving.certificate is not None)
-        tell(f"serving {len(environments)} tasks at {url} (WebSocket at {PATH})")
+        tell(f"serving {len(environments)} tasks at {url} (WebSocket at {wire.PATH})")
         working = functools.partial(serve, app, serving.listening, ending, serving.bounds)
         served = asyncio.create_task(working(serving.certificate))
         hurrying = asyncio.create_task(hurry.wait())

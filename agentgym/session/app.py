@@ -39,9 +39,6 @@ Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
 
-PATH: Final = "/v1/session"
-"""Path of WebSocket connections."""
-
 SESSION: Final = b"agentgym-session"
 """Header of a request with the resume token of its session."""
 
@@ -127,8 +124,8 @@ class EnvironmentApp:
     ) -> None:
         refusal = (401, _NO_TOKEN) if account is None else None
         is_openenv = scope["path"] == openenv.PATH
-        if not is_openenv and scope["path"] != PATH:
-            refusal = (404, f"expected the path {PATH} or {openenv.PATH}")
+        if not is_openenv and scope["path"] != wire.PATH:
+            refusal = (404, f"expected the path {wire.PATH} or {openenv.PATH}")
         elif account is not None and (
             self._is_foreign_page(headers)
             # A browser sends the password of an address by itself, for any page.

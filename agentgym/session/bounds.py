@@ -22,7 +22,6 @@ class ServerBounds:
             are judged as they stand.
         send_s: Seconds in which a client has to take a reply; a slower one is disconnected.
         ping_s: Seconds between pings, and seconds in which a client has to answer one.
-        in_flight: Calls of one connection that are executed at the same time; more are not read.
     """
 
     message_bytes: int = wire.MAX_MESSAGE_BYTES
@@ -33,4 +32,3 @@ class ServerBounds:
     resume_s: float = 120.0
     send_s: float = 30.0
     ping_s: float = 20.0
-    in_flight: int = 128

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from agentgym.env.environment import Environment
 from agentgym.record.store import RunStore
+
+_PENDING: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class SessionConfig:
         max_episodes: Largest number of live episodes of one session.
         max_live: Largest number of live episodes of all sessions; each has a sandbox of its own.
         max_sessions: Largest number of sessions that are not over.
-        max_waiting: Largest number of pending calls of one session.
+        max_waiting: Largest number of pending calls of one session; None for two of each live
+            episode, and at least 100.
         record_after_s: Seconds within which the steps of an episode are recorded together. 0: a
             step is on file before it is answered.
     """
@@ -48,5 +52,12 @@ class SessionConfig:
     max_episodes: int = 64
     max_live: int = 64
     max_sessions: int = 1_000
-    max_waiting: int = 100
+    max_waiting: int | None = None
     record_after_s: float = 0.0
+
+    @property
+    def max_pending(self) -> int:
+        """Largest number of pending calls of one session."""
+        if self.max_waiting is not None:
+            return self.max_waiting
+        return max(_PENDING, 2 * self.max_episodes)

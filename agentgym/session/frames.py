@@ -31,29 +31,34 @@ _EIGHT_BYTES: Final = 127
 """Lengths that stand for one of 2 or 8 bytes, which follows."""
 
 
-def text_of(data: bytes, max_bytes: int) -> str | None:
-    """Return the text of data that is one whole masked text frame, else None.
+def text_at(data: bytes, begin: int, max_bytes: int) -> tuple[str, int] | None:
+    """Return the text of a whole masked text frame, and where the next frame begins.
 
     Args:
-        data: What was read from a connection, between two frames.
+        data: What was read from a connection.
+        begin: Where the frame begins.
         max_bytes: Size of the largest text.
+
+    Returns:
+        None if a frame of another kind begins there, or only a part of one.
     """
-    size = len(data)
-    if size < _SHORTEST or data[0] != TEXT:
+    size = len(data) - begin
+    if size < _SHORTEST or data[begin] != TEXT:
         return None
-    length, begin = data[1] - _MASKED, 6
+    length, content = data[begin + 1] - _MASKED, begin + _SHORTEST
     if length == _TWO_BYTES:
         if size < _SHORTEST + 2:
             return None
-        length, begin = int.from_bytes(data[2:4], "big"), 8
+        length, content = int.from_bytes(data[begin + 2 : begin + 4], "big"), content + 2
         if length < _TWO_BYTES:
             return None
     elif length == _EIGHT_BYTES:
         return None
-    if not 0 <= length <= max_bytes or size != begin + length:
+    end = content + length
+    if not 0 <= length <= max_bytes or end > len(data):
         return None
     try:
-        return apply_mask(data[begin:], data[begin - 4 : begin]).decode()
+        return apply_mask(data[content:end], data[content - 4 : content]).decode(), end
     except UnicodeDecodeError:
         return None
 

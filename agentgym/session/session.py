@@ -81,7 +81,7 @@ class Session:
         self._plans, self._writer, self._may_begin = plans, writer, may_begin
         self._episodes: dict[str, SessionEpisode] = {}
         self._begun = 0
-        self.calls = Calls(config.max_waiting, config.call_s, kept)
+        self.calls = Calls(config.max_pending, config.call_s, kept)
         self._opened_s = time.monotonic()
         self._ending: asyncio.Task[None] | None = None
         self._watch = asyncio.create_task(self._watch_time())

@@ -182,6 +182,7 @@ class _Connection:
         self.closed = self.slow = False
         self._requests, self._bounds, self._metrics = requests, bounds, metrics
         self._send, self._serving = send, asyncio.current_task()
+        self._most = requests.sessions.config.max_pending
         self._direct = direct
         # One at a time: each waits until the client has taken what was sent before.
         self._sending = asyncio.Lock()
@@ -221,7 +222,7 @@ class _Connection:
     def _is_full(self, more: int) -> bool:
         # A message takes much more memory than its text.
         return bool(self._answering) and (
-            len(self._answering) >= self._bounds.in_flight
+            len(self._answering) >= self._most
             or self._answering_bytes + more > 2 * self._bounds.message_bytes
             or self._unsent_bytes > UNSENT_BYTES
             or self.account.holds_too_much

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from agentgym.installation import missing_extra
 from agentgym.session.accounts import Account
 from agentgym.session.direct import NAME, Take
-from agentgym.session.frames import BINARY, TEXT, bytes_of, head, text_of
+from agentgym.session.frames import BINARY, TEXT, bytes_of, head, text_at
 
 try:
     from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
@@ -62,9 +62,9 @@ class Outbox:
 class WebSocketConnection(WebSocketsSansIOProtocol):
     """A connection whose end does not wait for a client that takes nothing any more.
 
-    It has `DirectMessages`. A message takes the short way if the parser is between two frames and
-    the data is one whole, masked text frame (RFC 6455, section 5.2) within the bounds. All other
-    data, and whatever may be wrong, is left to the parser of the library.
+    It has `DirectMessages`. While the parser is between two frames, messages at the beginning of
+    the data take the short way if each is a whole, masked text frame (RFC 6455, section 5.2) within
+    the bounds. All other data, and whatever may be wrong, is left to the parser of the library.
     """
 
     outbox: ClassVar[Outbox]
@@ -93,23 +93,35 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._take = take
 
     def data_received(self, data: bytes) -> None:
-        """Hand on a message, or read what came."""
-        if (
-            self._take is not None
-            and self._parsing_bytes == 0
-            and not self.frames  # of a message that comes in parts
-            and self.queue.empty()
-            and self.conn.state is State.OPEN
-            and (text := text_of(data, self.config.ws_max_size)) is not None
-            and self._take(text)
-        ):
+        """Hand on the messages that came, and leave the rest to the parser."""
+        taken_bytes = self._hand_on(data)
+        if taken_bytes == len(data):
             return
+        data = data[taken_bytes:]
         if self.handshake_initiated:
             self._parsing_bytes += len(data)
         elif data.find(_END_OF_REQUEST) != len(data) - len(_END_OF_REQUEST):
             self._parsing_bytes = 1  # frames came with the request, which uvicorn does not do
         super().data_received(data)
         self._count_held()
+
+    def _hand_on(self, data: bytes) -> int:
+        """Hand on messages that need no parser; return the number of their bytes."""
+        begin = 0
+        if (
+            self._take is not None
+            and self._parsing_bytes == 0
+            and not self.frames  # of a message that comes in parts
+            and self.queue.empty()
+            and self.conn.state is State.OPEN
+        ):
+            most = self.config.ws_max_size
+            while begin < len(data) and (found := text_at(data, begin, most)) is not None:
+                text, end = found
+                if not self._take(text):
+                    break
+                begin = end
+        return begin
 
     def _count_held(self) -> None:
         """Count what the connection holds for its account; close it if that is too much."""

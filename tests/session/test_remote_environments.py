@@ -111,6 +111,20 @@ def test_vectors_are_those_of_the_local_class(server, mode):
     assert server.sessions.open_sessions == 0
 
 
+def test_every_lane_of_a_wide_vector_steps(tmp_path):
+    lanes = 150
+    terms = {"max_episodes": lanes, "max_live": lanes}
+    with live_server(tmp_path / "run", **terms) as server:
+        envs = agentgym.vector.make(COUNTER, lanes, server=server.url, server_token=TOKEN)
+        envs.reset(seed=0)
+        for turn in (1, 2):
+            add = {"tool": "add", "arguments": {"n": 2}}
+            seen, _, terminated, truncated, _ = envs.step([add] * lanes)
+            assert not terminated.any() and not truncated.any()
+            assert all(f"it is {2 * turn} " in text for text in seen["text"])
+        envs.close()
+
+
 def test_labels_are_recorded_by_the_server(tmp_path):
     with live_server(tmp_path / "run") as server:
         env = agentgym.make(server=server.url, server_token=TOKEN, record_as="trainer 7")

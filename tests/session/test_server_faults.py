@@ -4,6 +4,7 @@ import asyncio
 import json
 import ssl
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cutting_proxy import cutting_proxy
@@ -366,6 +367,8 @@ async def test_what_is_being_answered_is_bounded_in_bytes():
     gate = asyncio.Event()
 
     class Requests:
+        sessions = SimpleNamespace(config=SessionConfig({}, None))
+
         def read(self, account, text):
             return text, None
 

@@ -5,12 +5,13 @@ import base64
 import json
 import os
 import struct
+from collections import Counter
 
 import pytest
 from live_server import TOKEN, live_server
 
 from agentgym.session import websocket_connection
-from agentgym.session.frames import BINARY, TEXT, head, text_of
+from agentgym.session.frames import BINARY, TEXT, head, text_at
 
 HELLO = {"type": "hello", "version": 1}
 RESET = {"type": "reset", "call": 1, "seed": 0}
@@ -91,9 +92,9 @@ async def begun(server):
 
 async def test_messages_count_once_however_their_bytes_arrive(server, monkeypatch):
     short = []
-    text = websocket_connection.text_of
+    text = websocket_connection.text_at
     monkeypatch.setattr(
-        websocket_connection, "text_of", lambda *data: (short.append(text(*data)), short[-1])[1]
+        websocket_connection, "text_at", lambda *data: (short.append(text(*data)), short[-1])[1]
     )
     async with await begun(server) as client:
         whole = frame(add(2))
@@ -109,8 +110,10 @@ async def test_messages_count_once_however_their_bytes_arrive(server, monkeypatc
             total += 2
             assert f"it is {total}" in (await client.told())["observation"]["text"]
         # Two in one write; parts with a ping between them; a part of the next message behind one.
+        short.clear()
         client.send(frame(add(8)), frame(add(9)))
         assert [(await client.told())["call"] for _ in range(2)] == [8, 9]
+        assert len([found for found in short if found]) == 2
         content, ping = json.dumps(add(10)).encode(), frame(b"still there", 0x89)
         client.send(frame(content[:9], 0x01), ping, frame(content[9:], 0x80))
         assert await client.read() == (0x8A, b"still there")
@@ -159,14 +162,36 @@ async def test_messages_behind_the_hello_wait_for_the_welcome(server):
         assert [(await client.told())["type"] for _ in range(3)] == ["welcome", "reply", "reply"]
 
 
+async def test_many_messages_in_one_write_are_each_done_once(server):
+    async with await begun(server) as client:
+        # A repeated one and a broken one are among them, and more than are answered at a time.
+        steps = [frame(add(call)) for call in (*range(2, 12), 11)]
+        asked = [frame({"type": "state", "call": call}) for call in range(13, 313)]
+        client.send(*steps, frame({"type": "step", "call": 12}), *asked)
+        answers = [await client.told() for _ in range(12 + 300)]
+        calls = Counter(answer["call"] for answer in answers)
+        assert calls == Counter([*range(2, 313), 11])
+        told = {answer["call"]: answer for answer in answers}
+        assert told[12]["code"] == "bad_message"
+        assert "it is 20" in told[11]["observation"]["text"]
+        assert told[312]["episodes"][0]["steps"] == 10
+
+
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65_535, 65_536])
 def test_a_whole_frame_is_read_at_every_length(size):
     content = b"x" * size
-    assert text_of(frame(content), 2**20) == (content.decode() if size < 2**16 else None)
-    assert text_of(frame(content), size - 1) is None
-    assert text_of(frame(content) + b"\x81", 2**20) is None
-    assert text_of(frame(content)[:-1], 2**20) is None
-    assert text_of(frame(content, BINARY), 2**20) is None
+    whole = frame(content)
+    expected = (content.decode(), len(whole)) if size < 2**16 else None
+    assert text_at(whole, 0, 2**20) == expected
+    assert text_at(whole, 0, size - 1) is None
+    assert text_at(whole + b"\x81", 0, 2**20) == expected
+    assert text_at(whole[:-1], 0, 2**20) is None
+    assert text_at(frame(content, BINARY), 0, 2**20) is None
+    assert text_at(whole, len(whole), 2**20) is None
+    if expected is not None:
+        before = frame({"of": "another"})
+        found = text_at(before + whole + whole, len(before), 2**20)
+        assert found == (content.decode(), len(before) + len(whole))
     sent = head(TEXT, size) + content
     assert sent[:1] == b"\x81" and len(sent) - size == (
         2 if size < 126 else 4 if size < 2**16 else 10

@@ -15,7 +15,8 @@ from gymnasium.vector import AutoresetMode
 from agentgym.env.gym import GymEnv
 from agentgym.env.portal import Portal, portal
 from agentgym.env.remote import wire
-from agentgym.env.remote.connection import TOKEN_VARIABLE, Address, RemoteSession
+from agentgym.env.remote.address import TOKEN_VARIABLE, Address
+from agentgym.env.remote.connection import RemoteSession
 from agentgym.env.remote.environment import RemoteEnvironment, RemoteLabels
 from agentgym.env.remote.openenv.address import PREFIX, OpenEnvAddress
 from agentgym.env.remote.openenv.description import describe
@@ -150,7 +151,7 @@ async def open_environments(
     except BaseException:
         await session.leave()
         raise
-    _sessions_of(portal()).add(session)
+    _open_at(portal()).add(session)
     return session, made
 
 
@@ -166,32 +167,22 @@ def _open_openenv(address: OpenEnvAddress, tasks: Sequence[str]) -> list[OpenEnv
     """
     told = portal().run(describe(address))
     made = [OpenEnvEnvironment(address, told, task) for task in tasks]
-    _others_of(portal()).update(made)
+    _open_at(portal()).update(made)
     return made
 
 
 @functools.cache
-def _others_of(home: Portal) -> weakref.WeakSet[OpenEnvEnvironment]:
-    """Return the environments that are left when the process ends."""
-    environments = weakref.WeakSet[OpenEnvEnvironment]()
+def _open_at(home: Portal) -> weakref.WeakSet[RemoteSession | OpenEnvEnvironment]:
+    """Return what is left when the process ends."""
+    opened = weakref.WeakSet[RemoteSession | OpenEnvEnvironment]()
 
-    async def close_all() -> None:
-        await asyncio.gather(*(each.close() for each in tuple(environments)))
+    async def end_all() -> None:
+        await asyncio.gather(
+            *(each.leave() if isinstance(each, RemoteSession) else each.close() for each in opened)
+        )
 
-    home.at_close(close_all)
-    return environments
-
-
-@functools.cache
-def _sessions_of(home: Portal) -> weakref.WeakSet[RemoteSession]:
-    """Return the sessions that are left when the process ends."""
-    sessions = weakref.WeakSet[RemoteSession]()
-
-    async def leave_all() -> None:
-        await asyncio.gather(*(session.leave() for session in tuple(sessions)))
-
-    home.at_close(leave_all)
-    return sessions
+    home.at_close(end_all)
+    return opened
 
 
 async def _described(session: RemoteSession, task: str) -> wire.TaskMessage:

@@ -20,6 +20,9 @@ from agentgym.records.json_text import encoder
 VERSION: Final = 1
 """Version of the protocol. A server may add fields to its messages within a version."""
 
+PATH: Final = "/v1/session"
+"""Path of WebSocket connections."""
+
 MAX_MESSAGE_BYTES: Final = 4 * 2**20
 """Largest message of a client; the arguments of a call have 1 MiB, and escapes make them longer."""
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from agentgym.env.remote.address import is_loopback
 from agentgym.errors import ConfigError
 
 PREFIX: Final = "openenv+"
 """Beginning of an address of OpenEnv: ``openenv+http://127.0.0.1:8000``."""
 
 _SCHEMES: Final = {"http": "http", "ws": "http", "https": "https", "wss": "https"}
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +83,4 @@ class OpenEnvAddress:
     @property
     def is_loopback(self) -> bool:
         """Whether the server is on this machine."""
-        return urlsplit(self.url).hostname in _LOOPBACK
+        return is_loopback(self.url)
