@@ -20,7 +20,8 @@ from agentgym.task.reference_actions import (
 )
 from agentgym.task.reference_policy import load_policy
 from agentgym.task.template import draw, fill_json
-from agentgym.task.user import FILE, UserScript, load_user
+from agentgym.task.user import FILE, UserScript
+from agentgym.task.user_loading import load_user
 
 _ENTRIES = (
     *("task.toml", "instruction.md", "user.toml"),
