@@ -65,6 +65,12 @@ def test_the_version_is_the_packages() -> None:
     assert CliRunner().invoke(app, ["--version"]).output.strip() == f"agentgym {__version__}"
 
 
+def test_the_package_runs_as_a_program() -> None:
+    command = [sys.executable, "-m", "agentgym", "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert said.stdout == f"agentgym {__version__}\n"
+
+
 def test_a_mistyped_command_offers_the_close_one(cli: Cli) -> None:
     done = cli("evl")
     assert done.returncode == 2
