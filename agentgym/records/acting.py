@@ -245,6 +245,8 @@ class Briefing:
             ``privileged = True``.
         reference_policy: File of a solution that looks before it acts; None unless the agent has
             ``privileged = True`` and the task has such a solution.
+        first: The first observation. An agent that goes on from recorded steps (of a resumed or a
+            forked episode) finds it here only. None if it is not known.
     """
 
     task: str
@@ -253,3 +255,4 @@ class Briefing:
     max_steps: int
     reference_actions: Sequence[Action] = ()
     reference_policy: Path | None = None
+    first: Observation | None = None

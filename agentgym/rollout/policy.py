@@ -68,6 +68,7 @@ class Policy:
             max_steps=environment.max_steps,
             reference_actions=() if isinstance(solution, Path) else solution,
             reference_policy=policy_file,
+            first=self._episode.first,
         )
         await self._bounded(lambda: self._agent.start(briefing))
 

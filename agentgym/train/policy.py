@@ -122,20 +122,30 @@ class TokenPolicy(HeldAgent):
         """Return the tokens to read before the next completion."""
         if not history:
             return self._template.opening(briefing, observation, tools)
-        last = (history[-1].decision.generations or (None,))[-1]
-        if last is None or last.tokens.prompt_ids is None or last.tokens.completion_ids is None:
-            raise AgentError(
-                f"step {history[-1].index} was recorded without token ids; "
-                "a policy goes on only from steps that one like it took"
-            )
+        _, _, finish_reason = _tokens_of(history[-1])
         if not self._dialogue.ids:
-            if self._pictures is not None:
-                raise AgentError("a policy that sees pictures goes on from no recorded steps yet")
-            self._dialogue.ids = [
-                *last.tokens.prompt_ids.tolist(),
-                *last.tokens.completion_ids.tolist(),
-            ]
-        return self._template.following(observation, stopped=last.finish_reason == "stop")
+            self._dialogue.ids = self._recorded(briefing, history)
+        return self._template.following(observation, stopped=finish_reason == "stop")
+
+    def _recorded(self, briefing: Briefing, history: Sequence[Step]) -> list[int]:
+        """Return the tokens of recorded steps as the model reads them.
+
+        Raises:
+            AgentError: A step has no tokens, or other pictures than its tokens say.
+        """
+        if self._pictures is None:
+            prompt, completion, _ = _tokens_of(history[-1])
+            return [*prompt, *completion]
+        ids, seen = list[int](), briefing.first
+        for step in history:
+            prompt, completion, _ = _tokens_of(step)
+            try:
+                ids += [*self._shown(prompt[len(ids) :], seen), *completion]
+            except ValueError as error:
+                told = f"the tokens before step {step.index} and its picture do not belong together"
+                raise AgentError(f"{told}: {error}") from None
+            seen = step.observation
+        return ids
 
     def shown(self, tokens: EpisodeTokens) -> EpisodeTokens:
         """Return the tokens of its episode as its model reads them.
@@ -160,12 +170,18 @@ class TokenPolicy(HeldAgent):
         ids = [token if own else next(read) for token, own in marked]
         return replace(tokens, sequences=(replace(sequence, ids=ids),))
 
-    def _shown(self, new_ids: list[int], observation: Observation) -> list[int]:
-        """Return new tokens as the model reads them."""
-        if self._pictures is None or observation.image is None:
+    def _shown(self, new_ids: list[int], observation: Observation | None) -> list[int]:
+        """Return new tokens as the model reads them.
+
+        Raises:
+            ValueError: They have other pictures than the observation.
+        """
+        if self._pictures is None:
             return new_ids
-        self._seen.append(observation.image)
-        return self._pictures.shown(new_ids, [observation.image])
+        image = None if observation is None else observation.image
+        pictures = [] if image is None else [image]
+        self._seen += pictures
+        return self._pictures.shown(new_ids, pictures)
 
     def _draws(self, step: int) -> int:
         assert self._briefing is not None
@@ -182,3 +198,19 @@ class TokenPolicy(HeldAgent):
         )
         sampling = {"temperature": self._temperature, "max_tokens": self._limit}
         return Generation(tokens, done.finish_reason, str(done.version), sampling)
+
+
+def _tokens_of(step: Step) -> tuple[list[int], list[int], str | None]:
+    """Return the prompt and the completion of a recorded step, and why the completion ended.
+
+    Raises:
+        AgentError: It has no tokens.
+    """
+    for last in (step.decision.generations or ())[-1:]:
+        prompt, completion = last.tokens.prompt_ids, last.tokens.completion_ids
+        if prompt is not None and completion is not None:
+            return prompt.tolist(), completion.tolist(), last.finish_reason
+    raise AgentError(
+        f"step {step.index} was recorded without token ids; "
+        "a policy goes on only from steps that one like it took"
+    )

@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, cast
 
 from agentgym.env.environment import Environment
 from agentgym.env.outcome import Ending, failed
@@ -302,7 +302,9 @@ def _leaves(assignment: Assignment, tree: EpisodeTree) -> Group:
             continue
         steps = [(node, step) for node in path for step in tree.nodes[node].steps]
         nodes = [node for node, _ in steps] + [leaf]
-        trajectories.append(_trajectory([step for _, step in steps], result, nodes))
+        found = _trajectory([step for _, step in steps], result, nodes)
+        policy = cast(TokenPolicy, tree.nodes[leaf].policy)
+        trajectories.append(replace(found, tokens=policy.shown(found.tokens)))
     parents = tuple(node.parent for node in tree.nodes)
     return Group(assignment, tuple(trajectories), tuple(missing), parents)
 

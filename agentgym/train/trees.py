@@ -71,11 +71,14 @@ class TreeNode:
         parent: Index of the node before it, -1 for the root.
         steps: Its own steps.
         result: How the episode ended, None for a node with children.
+        policy: The policy that ended it, which has read the whole way; None for a node with
+            children.
     """
 
     parent: int
     steps: list[Step] = field(default_factory=list)
     result: EpisodeResult | None = None
+    policy: Agent | None = None
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,8 @@ class _Branch(HeldAgent):
         rollout = Rollout(self._episode, self, timeout_s=None, on_step=self._take)
         async with self._episode, releasing(self):
             result = await rollout.complete(Reexecution(self._episode, observation))
-        self._player.nodes[self._node].result = result
+        node = self._player.nodes[self._node]
+        node.result, node.policy = result, self._policy
         if result.verdict.scored and not result.verdict.outcome and self._leaves > 1:
             await self._restart()
         for episode, _ in self._bookmarks:
@@ -336,6 +340,7 @@ class _Branch(HeldAgent):
         ended = player.child(self._node)
         player.nodes[ended].steps, node.steps = node.steps[at:], node.steps[:at]
         player.nodes[ended].result, node.result = node.result, None
+        player.nodes[ended].policy, node.policy = node.policy, None
         count = min(config.width, self._leaves) - 1
         share, more = divmod(self._leaves - 1, count)
         for number in range(count):

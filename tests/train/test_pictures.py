@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import random
+import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,17 +20,32 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_models import call_text, make_tokenizer
 
+from agentgym.env.environment import Environment
 from agentgym.errors import AgentError, ConfigError, PolicyError
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec, Verdict
+from agentgym.records import (
+    Action,
+    Briefing,
+    Decision,
+    Observation,
+    ObservationLimits,
+    Step,
+    ToolSpec,
+    Verdict,
+)
+from agentgym.sandbox.absent import NoSandboxProvider
+from agentgym.task.adhoc import lay_down
+from agentgym.task.load import load_task
 from agentgym.train.logits import token_statistics
 from agentgym.train.models.huggingface import HuggingFaceModel
 from agentgym.train.models.pictures import PictureTable
 from agentgym.train.packing import pack
 from agentgym.train.policy import TokenPolicy
+from agentgym.train.rollouts import Assignment, Rollouts
 from agentgym.train.samples import episode_tokens
 from agentgym.train.sampling.sampler import Completion, Sampler
 from agentgym.train.templates.pictures import PictureTemplate
+from agentgym.train.trees import BranchAt, TreeConfig
 
 PATCHES = 4  # 28 x 28 pixels in patches of 14
 BRIEFING = Briefing("fake/picture-v1", "Look at it.", 0, 10)
@@ -121,6 +139,7 @@ def tokens_of(steps):
 
 
 LOOK = call_text("hermes", "look", {})
+SUBMIT = call_text("hermes", "submit", {})
 TEXTS = st.text(max_size=12) | st.sampled_from(
     [PICTURE, "\ue002", f"a{PICTURE}\ue002b", "<|im_end|>"]
 )
@@ -265,16 +284,136 @@ async def test_a_sampled_placeholder_is_no_picture(model, template, tokenizer):
     assert [torch.equal(pixels[n], prepared(RED)) for n in which] == [True] * 4 + [False] * 4
 
 
-async def test_recorded_steps_are_not_gone_on_from(model, template, tokenizer):
+@given(OBSERVATIONS, st.data())
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+async def test_recorded_steps_are_gone_on_from_as_if_it_had_taken_them(
+    tokenizer, template, model, observations, data
+):
+    """Another policy takes over after any step, and has read what the first one read."""
+
+    class Keeping(Spelling):
+        async def generate(self, dialogue, new_ids, **options):
+            self.dialogue = dialogue
+            return await super().generate(dialogue, new_ids, **options)
+
+    calls = [LOOK] * len(observations)
+    whole = Keeping(tokenizer, *calls)
+    first = TokenPolicy(whole, template, limit=500, pictures=model.pictures)
+    steps = await play(first, observations)
+    cut = data.draw(st.integers(0, len(observations) - 1))
+    sampler = Keeping(tokenizer, *calls)
+    policy = TokenPolicy(sampler, template, limit=500, pictures=model.pictures)
+    await policy.start(replace(BRIEFING, first=observations[0]))
+    taken = steps[:cut]
+    for index in range(cut, len(observations)):
+        decision = await policy.act(observations[index], TOOLS, taken)
+        taken = [*taken, Step(index, decision, steps[index].observation)]
+    assert sampler.dialogue.ids == whole.dialogue.ids
+    (mine,), (theirs,) = (
+        each.shown(tokens_of(played)).sequences
+        for each, played in ((policy, taken), (first, steps))
+    )
+    assert mine.ids == theirs.ids and mine.mask == theirs.mask
+
+
+@pytest.mark.parametrize("known", [None, Observation("a"), Observation("a", BLUE)])
+async def test_other_pictures_than_the_recorded_tokens_say_are_refused(
+    model, template, tokenizer, known
+):
     sampler = Spelling(tokenizer, LOOK, LOOK)
     steps = await play(
         TokenPolicy(sampler, template, limit=500, pictures=model.pictures),
-        [Observation("a", RED)],
+        [Observation("a", RED) if known is None or known.image is None else Observation("a")],
     )
     policy = TokenPolicy(sampler, template, limit=500, pictures=model.pictures)
-    await policy.start(BRIEFING)
-    with pytest.raises(AgentError, match="goes on from no recorded steps"):
+    await policy.start(replace(BRIEFING, first=known))
+    with pytest.raises(AgentError, match="the tokens before step 0 and its picture"):
         await policy.act(Observation("b", BLUE), TOOLS, steps)
+
+
+class Lamp:
+    """A surface whose picture is brighter after every look."""
+
+    def __init__(self):
+        self.looks = 0
+
+    def _seen(self):
+        return Observation("lit", image=np.full((28, 28, 3), 60 * self.looks, np.uint8))
+
+    async def call(self, action):
+        self.looks += 1
+        return self._seen()
+
+    async def observe(self):
+        return self._seen()
+
+    async def save(self):
+        return {"looks": self.looks}
+
+    async def load(self, state):
+        self.looks = state["looks"]
+
+    async def close(self):
+        pass
+
+
+class LampKind:
+    name = "services"
+    limits = ObservationLimits(1_000, 1_000, 28, 28)
+
+    def __init__(self, config):
+        pass
+
+    def tools(self):
+        at = {"type": "object", "properties": {"at": {"type": "integer"}}}
+        return (ToolSpec("look", "Look.", at),)
+
+    async def open(self):
+        pass
+
+    async def attach(self, site):
+        return Lamp()
+
+    async def close(self):
+        pass
+
+
+async def test_every_leaf_of_a_tree_has_the_pictures_of_its_way(
+    model, template, tokenizer, monkeypatch
+):
+    table = model.pictures
+
+    class Drawing(Spelling):
+        async def generate(self, dialogue, new_ids, *, seed, **options):
+            drawn = random.Random(seed).randrange(9)
+            self._calls = [call_text("hermes", "look", {"at": drawn}) if drawn else SUBMIT]
+            return await super().generate(dialogue, new_ids, seed=seed, **options)
+
+    def policy(assignment, name):
+        sampler, seed = Drawing(tokenizer), zlib.crc32(name.encode())
+        return TokenPolicy(sampler, template, limit=500, seed=seed, pictures=table)
+
+    monkeypatch.setattr("agentgym.env.spec.plugins.load", lambda group, name: LampKind)
+    task = load_task(lay_down("office", instruction="Look."))
+    provider = NoSandboxProvider()
+    async with Environment(task, provider, max_steps=4) as environment:
+        config = TreeConfig(leaves=8, width=2, at=BranchAt.STEPS)
+        rollouts = Rollouts({"t": environment}, policy, jobs=1, tree=config)
+        group = await rollouts.group(Assignment(1, "t", 0, 1))
+    await provider.close()
+    assert not group.missing and len(group.trajectories) > 2
+    lengths = set()
+    for each in group.trajectories:
+        (sequence,) = each.tokens.sequences
+        shown = torch.tensor([token for token in sequence.ids if token >= table.first])
+        pixels, which, _ = table.find(shown)
+        seen = [(pixels[number][0, 0, 0].item() + 1) * 127.5 for number in which[::PATCHES]]
+        assert [round(value) for value in seen] == [60 * look for look in range(each.length)]
+        assert table.placeholder not in sequence.ids
+        lengths.add(each.length)
+    assert len(lengths) > 1
 
 
 def test_a_placeholder_that_texts_could_spell_is_refused(tokenizer):

@@ -61,6 +61,9 @@ class Drawing:
         )
         return Decision(CALLS[drawn], generations=(Generation(trace, "stop", "0", {}),))
 
+    def shown(self, tokens):
+        return tokens
+
     async def close(self):
         self.closed = True
 
