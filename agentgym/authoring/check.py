@@ -93,7 +93,7 @@ async def check_task(
     return Report(
         subject.task.id,
         tuple(told_once([found[probe.name] for probe in probes])),
-        episodes=len(subject.played),
+        episodes=subject.tally.episodes,
         duration_s=time.monotonic() - began_s,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentgym import plugins
 from agentgym.agents import check_end
@@ -60,6 +60,11 @@ class Played:
     error: str
     contacted: tuple[str, ...]
     duration_s: float
+
+    def without_pictures(self) -> Played:
+        """Return it without the pictures of its observations; one of a screen takes 3 MB."""
+        steps = (replace(s, observation=replace(s.observation, image=None)) for s in self.steps)
+        return replace(self, steps=tuple(steps))
 
 
 class Player:

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,6 +73,19 @@ class InitialState:
         return tuple(sorted(found))
 
 
+@dataclass(slots=True)
+class Tally:
+    """What the episodes of an examination come to.
+
+    Attributes:
+        episodes: Their number.
+        contacted: Hosts that this process tried to reach while they were played and judged.
+    """
+
+    episodes: int = 0
+    contacted: set[str] = field(default_factory=set)
+
+
 class Subject:
     """A task whose properties are examined.
 
@@ -85,11 +98,12 @@ class Subject:
         calls: Tools of the agent.
         tools: Names of the tools.
         has_sandbox: Whether the environment has a sandbox.
+        tally: What its episodes so far come to.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int], stage: Stage) -> None:
         self.task, self.seeds, self.stage = task, tuple(seeds), stage
-        self.played: list[Played] = []
+        self.tally = Tally()
         self._room_cache = RoomCache()
         self._once: dict[tuple[str, int], asyncio.Future[Any]] = {}
         self._environment = environment = Environment(task, stage.provider)
@@ -133,17 +147,21 @@ class Subject:
 
     def _altered(self, task: Task) -> Subject:
         other = Subject(task, self.seeds, self.stage)
-        other.played = self.played
+        other.tally = self.tally
         return other
 
     async def oracle(self, seed: int | None = None, take: int = 0) -> Played:
-        """Play the solution; play the same take of the same seed only once."""
+        """Play the solution; play the same take of the same seed only once.
+
+        Of the first seed the observations keep their pictures.
+        """
         chosen = self.first_seed if seed is None else seed
 
         async def play() -> Played:
             # Judge it anew: the test is whether equal ends are judged alike, so no memory helps.
             found = reference(self.instance(chosen))
-            return await self._play(found, chosen, room_cache=None)
+            seeing = chosen == self.first_seed
+            return await self._play(found, chosen, room_cache=None, seeing=seeing)
 
         return await self._only_once(f"oracle {take}", chosen, play)
 
@@ -166,7 +184,12 @@ class Subject:
         return await self._play(actions, chosen, room_cache=self._room_cache)
 
     async def _play(
-        self, actions: Sequence[Action] | Path, seed: int, *, room_cache: RoomCache | None
+        self,
+        actions: Sequence[Action] | Path,
+        seed: int,
+        *,
+        room_cache: RoomCache | None,
+        seeing: bool = False,
     ) -> Played:
         limit = self._environment.max_steps
         player: Agent = PolicyFileAgent(actions) if isinstance(actions, Path) else Player(actions)
@@ -178,7 +201,8 @@ class Subject:
                 player,
                 max_steps=max(limit, needed),
                 room_cache=room_cache,
-            )
+            ),
+            seeing=seeing,
         )
 
     async def let(self, agent: str, *, seed: int, max_steps: int | None = None) -> Played:
@@ -235,10 +259,11 @@ class Subject:
             self._sampled_calls = SampledCalls(self.services, start, self.tools)
         return self._sampled_calls
 
-    async def _noted(self, episode: Awaitable[Played]) -> Played:
+    async def _noted(self, episode: Awaitable[Played], *, seeing: bool = False) -> Played:
         played = await episode
-        self.played.append(played)
-        return played
+        self.tally.episodes += 1
+        self.tally.contacted.update(played.contacted)
+        return played if seeing else played.without_pictures()
 
     async def _only_once(self, what: str, seed: int, make: Callable[[], Awaitable[T]]) -> T:
         key = (what, seed)

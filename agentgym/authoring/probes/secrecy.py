@@ -28,9 +28,9 @@ async def offline(subject: Subject) -> Sequence[str]:
 
 def contacted_hosts(subject: Subject) -> list[str]:
     """Report the hosts that the episodes played so far have contacted."""
-    hosts = {host for got in subject.played for host in got.contacted}
     return [
-        f"grading asked for {host}; a verdict must not need a network" for host in sorted(hosts)
+        f"grading asked for {host}; a verdict must not need a network"
+        for host in sorted(subject.tally.contacted)
     ]
 
 
