@@ -25,6 +25,9 @@ from agentgym.train.rollouts import POLICY
 
 Metrics = dict[str, float | int | None]
 
+_MOST_FIGURES: Final = 1_000_000
+_LONGEST_NAME: Final = 300
+
 _CONFIG: Final = "config.json"
 _METRICS: Final = "metrics.jsonl"
 _CHECKPOINT: Final = "checkpoint.pt"
@@ -122,7 +125,7 @@ class TrainingRun:
         state: dict[str, Any] | None = None
         if (self.folder / _CHECKPOINT).exists():
             state = self.read_checkpoint(self.folder)
-            self.history = list(state["history"])
+            self.history = state["history"]
         lines = "".join(json.dumps(metrics) + "\n" for metrics in self.history)
         try:
             self._replace(_METRICS, lines)
@@ -141,7 +144,7 @@ class TrainingRun:
         try:
             refuse_no_checkpoint(path)
             state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-            list(state["history"])
+            state["history"] = _figures(state["history"])
         except Exception as error:
             raise RecordError(f"{path}: no checkpoint of a training run: {error}") from error
         return state
@@ -187,3 +190,26 @@ class TrainingRun:
         for name, value in metrics.items():
             if name != "iteration" and value is not None:
                 self._board.add_scalar(name, value, int(metrics["iteration"] or 0))
+
+
+def _figures(history: Any) -> list[Metrics]:
+    """Return the figures in a checkpoint.
+
+    Raises:
+        ValueError: They are no numbers with names, or too many.
+    """
+    if type(history) is not list or not all(type(metrics) is dict for metrics in history):
+        raise ValueError("history: expected a list of objects")
+    if sum(map(len, history)) > _MOST_FIGURES:
+        raise ValueError(f"history: more than {_MOST_FIGURES:,} figures")
+    for metrics in history:
+        if type(metrics.get("iteration")) is not int or not all(
+            type(name) is str and len(name) <= _LONGEST_NAME and _is_figure(value)
+            for name, value in metrics.items()
+        ):
+            raise ValueError("history: expected numbers with names, and an iteration")
+    return list(history)
+
+
+def _is_figure(value: object) -> bool:
+    return value is None or type(value) is float or (type(value) is int and abs(value) < 2**63)

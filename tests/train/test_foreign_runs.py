@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import copy
 import os
+import time
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from agentgym.errors import RecordError
+from agentgym.errors import ConfigError, RecordError
+from agentgym.train.checkpoint import CheckpointAgent
 from agentgym.train.config import TrainConfig
+from agentgym.train.curve import draw_curve
+from agentgym.train.loading import load_policy
+from agentgym.train.trainer import Trainer
 from agentgym.train.training_run import TrainingRun
 
 CONFIG = TrainConfig.model_validate_json(
@@ -110,3 +117,111 @@ def test_a_new_run_does_not_follow_what_is_there(tmp_path, kind):
     with pytest.raises(RecordError, match=r"config\.json"):
         TrainingRun.create(tmp_path / "run", CONFIG)
     assert not victim.exists()
+
+
+class Idle:
+    """A player that plays nothing."""
+
+    async def update(self, version, learn):
+        return learn()
+
+
+def begin(run):
+    """Go on from the checkpoint of a run."""
+    loaded = load_policy(CONFIG.policy, seed=0)
+    task = SimpleNamespace(instance=lambda seed: SimpleNamespace(params=seed))
+    trainer = Trainer(run, None, loaded, Idle(), dict.fromkeys(CONFIG.tasks, task))
+    asyncio.run(trainer.begin())
+    return trainer
+
+
+@pytest.fixture
+def state(folder):
+    """Return a sound checkpoint, which a test changes."""
+    trainer = begin(TrainingRun.create(folder.parent / "other", CONFIG))
+    groups = [[5, "demo/refund-v1", 3, 8]]
+    return {
+        "iteration": 1,
+        "model": trainer._loaded.module.state_dict(),
+        "learner": trainer._learner.state_dict(),
+        "engine": {**trainer._engine.state_dict(), "pending": groups},
+        "history": [{"iteration": 0, "pass_rate": None, "kl": float("nan"), "groups": 3}],
+    }
+
+
+def wide(count, dtype=torch.float32):
+    """Return many numbers that take the place of one."""
+    return torch.zeros(1, dtype=dtype).expand(count)
+
+
+ODD = {
+    "history": [
+        wide(10**5),
+        "abc",
+        [{"iteration": torch.zeros(3)}],
+        [{"reward": 1.0}],
+        [{"iteration": "\x1b[31m", "pass_rate": "\x1b[31m"}],
+        [{"iteration": 0, "pass_rate": 2**600}],
+        [{"iteration": 0, "x" * 100_000: 1.0}],
+        [dict.fromkeys([f"x{n}" for n in range(2_000)], 1.0) | {"iteration": 0}] * 1_000,
+    ],
+    "iteration": ["5", None, -1, 2**70],
+    "model": [None, [1], wide(10**9), {"embedding.weight": wide(10**10)}],
+    "learner": [None, [], {"optimizer": None}],
+    "engine": [None, [], {"version": 0}],
+    "engine.version": ["x", None, -1],
+    "engine.next": ["x", 2.5],
+    "engine.counters": [{"admitted": "a"}, {3: 3}, None],
+    "engine.pending": [[[1, 2]], [[0, "else", 1, 8]], [[0, "demo/refund-v1", 1, 10**9]], None],
+    "engine.curriculum": [{"counts": [["demo/refund-v1", 0, float("nan"), -5.0]]}, []],
+    "learner.optimizer": [None, {"adam": [], "schedule": None, "copies": None}],
+}
+CASES = [(name, value) for name, values in ODD.items() for value in values]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("name", "value"), CASES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(CASES)]
+)
+def test_an_odd_checkpoint_is_refused(folder, state, name, value):
+    *outer, last = name.split(".")
+    place = state
+    for part in outer:
+        place = place[part]
+    place[last] = value
+    torch.save(state, folder / "checkpoint.pt")
+    began_s = time.process_time()
+    with pytest.raises(RecordError, match=r"checkpoint"):
+        begin(TrainingRun.resume(folder))
+    assert time.process_time() - began_s < 10
+
+
+def test_moments_that_do_not_fit_their_weights_are_refused(folder, state):
+    moments = {"step": torch.tensor(1.0), "exp_avg": wide(10**11, torch.half)}
+    sound = {**moments, "exp_avg": torch.zeros_like(state["model"]["embedding.weight"])}
+    for moment in (sound, moments):
+        changed = copy.deepcopy(state)
+        changed["learner"]["optimizer"]["adam"]["state"] = {0: moment}
+        torch.save(changed, folder / "checkpoint.pt")
+        if moment is sound:
+            begin(TrainingRun.resume(folder))
+            continue
+        with pytest.raises(RecordError, match="moments of a weight have another shape"):
+            begin(TrainingRun.resume(folder))
+
+
+def test_a_sound_checkpoint_is_gone_on_from(folder, state):
+    torch.save(state, folder / "checkpoint.pt")
+    run = TrainingRun.resume(folder)
+    assert begin(run).iteration == 1
+    assert run.history[0]["groups"] == 3
+    for rate in (None, float("nan"), 0.5):
+        draw_curve([{"iteration": 0, "pass_rate": rate}])
+
+
+@pytest.mark.parametrize("model", [None, [1], {"a": 1}, {"embedding.weight": wide(10**10)}])
+def test_an_agent_of_an_odd_checkpoint_is_refused(folder, state, model):
+    torch.save({**state, "model": model}, folder / "checkpoint.pt")
+    agent = CheckpointAgent(str(folder))
+    with pytest.raises(ConfigError, match="no policy of this run"):
+        asyncio.run(agent.start(None))
