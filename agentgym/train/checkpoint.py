@@ -142,7 +142,7 @@ class _Folder:
                 told = (
                     f"{self._weights}: its checkpoint holds no policy of this run: {error!s:.2000}"
                 )
-                raise ConfigError(f"{_WHO}: {told}") from None
+                raise ConfigError(f"{_WHO}: {told}") from error
         return loaded
 
 

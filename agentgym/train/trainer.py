@@ -69,7 +69,7 @@ class Trainer:
                     raise ValueError(f"iteration: expected at least 0, got {self.iteration}")
             except Exception as error:  # PyTorch raises many kinds for a state of another form.
                 told = f"{self._run.folder}: its checkpoint does not fit: {error!s:.2000}"
-                raise RecordError(told) from None
+                raise RecordError(told) from error
         await self._player.update(self._engine.version, lambda: None)
 
     async def train(self) -> list[Metrics]:

@@ -177,6 +177,7 @@ ODD = {
     "learner.optimizer": [None, {"adam": [], "schedule": None, "copies": None}],
 }
 CASES = [(name, value) for name, values in ODD.items() for value in values]
+IDS = [f"{name}-{number}" for number, (name, _) in enumerate(CASES)]
 
 
 @pytest.mark.timeout(60)
