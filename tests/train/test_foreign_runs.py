@@ -10,10 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
-from agentgym.errors import ConfigError, RecordError
+from agentgym.cli.app import app
+from agentgym.errors import ConfigError, RecordError, TaskError
 from agentgym.train.checkpoint import CheckpointAgent
-from agentgym.train.config import TrainConfig
+from agentgym.train.config import TrainConfig, load_config
 from agentgym.train.curve import draw_curve
 from agentgym.train.loading import load_policy
 from agentgym.train.trainer import Trainer
@@ -226,3 +228,43 @@ def test_an_agent_of_an_odd_checkpoint_is_refused(folder, state, model):
     agent = CheckpointAgent(str(folder))
     with pytest.raises(ConfigError, match="no policy of this run"):
         asyncio.run(agent.start(None))
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ({"tasks": ("/elsewhere/tasks/theft",)}, "the task folder /elsewhere/tasks/theft"),
+        ({"sandbox": "local"}, "sandbox 'local', which isolates nothing"),
+    ],
+)
+def test_a_record_does_not_choose_what_runs_with_your_rights(tmp_path, named, why):
+    config = CONFIG.model_copy(update={"sandbox": "bubblewrap", **named})
+    TrainingRun.create(tmp_path / "run", config)
+    result = CliRunner().invoke(app, ["train", "--out", str(tmp_path / "run"), "--resume"])
+    assert isinstance(result.exception, ConfigError)
+    assert why in str(result.exception)
+    assert "agentgym train CONFIG --out" in str(result.exception)
+
+
+def test_a_configuration_vouches_for_the_tasks_and_the_sandbox_of_a_run(tmp_path):
+    config = tmp_path / "mine.toml"
+    text = (
+        'schema_version = "agentgym.train/1"\ntasks = ["./none"]\nsandbox = "local"\n'
+        '[policy.actions]\na = "ls"\n[evaluation]\nseeds = [1]\n'
+    )
+    config.write_text(text)
+    run = TrainingRun.create(tmp_path / "run", load_config(config))
+
+    def go_on_with(text):
+        config.write_text(text)
+        words = ["train", str(config), "--out", str(run.folder), "--resume"]
+        return CliRunner().invoke(app, words).exception
+
+    assert isinstance(go_on_with(text), TaskError)  # It goes on, and looks for its task.
+    for old, new, why in (
+        ("./none", "./other", "the task folder"),
+        ("local", "bubblewrap", "isolates nothing"),
+    ):
+        error = go_on_with(text.replace(old, new))
+        assert isinstance(error, ConfigError)
+        assert why in str(error)
