@@ -268,3 +268,31 @@ def test_a_configuration_vouches_for_the_tasks_and_the_sandbox_of_a_run(tmp_path
         error = go_on_with(text.replace(old, new))
         assert isinstance(error, ConfigError)
         assert why in str(error)
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "why"),
+    [
+        ("rollouts", "band = [0.8, 0.2]", "rollouts: band: expected two ascending rates"),
+        ("rollouts", "band = [-1.0, 2.0]", "rollouts: band: expected two ascending rates"),
+        ("rollouts", "jobs = 1_000_000_000", "rollouts.jobs: expected less than or equal to"),
+        ("rollouts", "instances = 1_000_000_000", "rollouts.instances: expected less than"),
+        ("policy", "heads = 3", "width: expected a multiple of 6"),
+        ("policy", "words = ['a b']", "expected single words, got 'a b'"),
+        ("policy.actions", "'' = 'ls'", "expected single words, got ''"),
+    ],
+)
+def test_odd_values_of_a_configuration_are_refused_by_name(tmp_path, table, line, why):
+    text = """schema_version = "agentgym.train/1"
+tasks = ["terminal/git-repair-v1"]
+[rollouts]
+[policy]
+[policy.actions]
+a = "ls"
+[evaluation]
+seeds = [1]
+""".replace(f"[{table}]\n", f"[{table}]\n{line}\n")
+    (tmp_path / "odd.toml").write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        load_config(tmp_path / "odd.toml")
+    assert why in str(refused.value)
