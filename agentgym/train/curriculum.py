@@ -34,7 +34,7 @@ class Difficulty(StrEnum):
 
 @dataclass(frozen=True)
 class _State:
-    """What a checkpoint holds of a curriculum: task, seed, passes and failures of instances."""
+    """The state of a curriculum in a checkpoint: task, seed, passes and failures of instances."""
 
     counts: tuple[tuple[str, int, float, float], ...]
 

@@ -70,7 +70,7 @@ class GroupPlayer(Protocol):
 
 @dataclass(frozen=True)
 class _State:
-    """What a checkpoint holds of an engine."""
+    """The state of an engine in a checkpoint."""
 
     version: int
     next: int
