@@ -293,3 +293,15 @@ def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     stem = name.rsplit("/", 1)[-1].rsplit("-v", 1)[0]
     found += [tail[t] for t in difflib.get_close_matches(stem, tail, n=limit, cutoff=0.75)]
     return list(dict.fromkeys(found))[:limit]
+
+
+def pass_interruptions(error: BaseException) -> None:
+    """Raise an exception again that no foreign code is blamed for: Ctrl-C, or a cancelled task.
+
+    Foreign code may raise anything else, also what is no `Exception`: SystemExit, or the panic of
+    an extension module in Rust.
+    """
+    from asyncio import CancelledError
+
+    if isinstance(error, KeyboardInterrupt | CancelledError | GeneratorExit):
+        raise error

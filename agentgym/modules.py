@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from agentgym.errors import pass_interruptions
 from agentgym.manifest import show_path
 from agentgym.regular_file import read_regular
 
@@ -118,7 +119,8 @@ def _execute(
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as raised:
+    except BaseException as raised:
+        pass_interruptions(raised)
         # Whatever executing an author's module raises, the module is broken.
         del sys.modules[name]
         what = traceback.format_exception_only(raised)[-1].strip()

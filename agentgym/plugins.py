@@ -17,6 +17,7 @@ from agentgym.errors import (
     MissingExtraError,
     NotFoundError,
     PluginError,
+    pass_interruptions,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def load(group: str, name: str) -> Any:
         return point.load()
     except MissingExtraError:
         raise
-    except (Exception, SystemExit) as error:  # importing foreign code may raise anything
+    except BaseException as error:  # importing foreign code may raise anything
+        pass_interruptions(error)
         raise PluginError(
             f"{noun} {name!r} of {_package(point)} cannot be loaded from {point.value!r}: "
             f"{type(error).__name__}: {error}; reinstall or repair that package"
@@ -94,7 +96,13 @@ def problems_of(provider: SandboxProvider) -> list[Problem]:
         UnsupportedError: It runs no sandboxes.
         PluginError: It cannot say.
     """
-    return list(_made(f"sandbox {provider.name!r} cannot tell its problems", provider.problems))
+    from agentgym.records import Problem
+
+    failing = f"sandbox {provider.name!r} cannot tell its problems"
+    found = _made(failing, lambda: list(provider.problems()))
+    if odd := [one for one in found if not isinstance(one, Problem)]:
+        raise PluginError(f"{failing}: expected problems, got {odd[0]!r:.80}")
+    return list(found)
 
 
 def make(
@@ -148,7 +156,8 @@ def _made(failing: str, factory: Callable[..., Any], *arguments: object) -> Any:
         return factory(*arguments)
     except AgentGymError:
         raise
-    except (Exception, SystemExit) as error:  # a plug-in may raise anything, and it is its failure
+    except BaseException as error:  # a plug-in may raise anything, and it is its failure
+        pass_interruptions(error)
         raise PluginError(f"{failing}: {error}") from error
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgym import plugins
-from agentgym.errors import AgentGymError, PluginError, TaskError
+from agentgym.errors import AgentGymError, PluginError, TaskError, pass_interruptions
 from agentgym.regular_file import read_regular
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def plugin_errors(doing: str) -> Iterator[None]:
         yield
     except AgentGymError:
         raise
-    except (Exception, SystemExit) as error:  # a plug-in may raise anything
+    except BaseException as error:  # a plug-in may raise anything
+        pass_interruptions(error)
         raise PluginError(
             f"{doing}: {type(error).__name__}: {error}; repair or uninstall the format"
         ) from error

@@ -63,6 +63,11 @@ def broken(request):
     return Response(1 / 0)
 
 
+@site.get("/leaves")
+def leaves(request):
+    raise SystemExit(3)
+
+
 @site.get("/endless")
 def endless(request):
     while True:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentgym import plugins
 from agentgym.cli import doctor
 from agentgym.errors import NotFoundError, PluginError
+from agentgym.records import Capability
 
 GROUP = "agentgym.surfaces"
 
@@ -115,6 +118,74 @@ def test_a_provider_that_cannot_tell_its_problems_is_reported(
     install(site, "provider_silent", {"silent": "provider_silent:Silent"}, BAD_PROVIDERS)
     with pytest.raises(PluginError, match="cannot tell its problems: no such tool"):
         plugins.problems_of(plugins.make_provider("silent"))
+
+
+class _Quiet:
+    """A provider that starts nothing, changed by its subclasses."""
+
+    name = "odd"
+    capabilities = frozenset[Capability]()
+
+    def problems(self) -> Any:
+        return []
+
+    async def start(self, recipe: object, snapshot: object = None) -> Any:
+        return None
+
+    async def close(self) -> None:
+        pass
+
+
+class _NoList(_Quiet):
+    def problems(self) -> Any:
+        return None
+
+
+class _OddProblem(_Quiet):
+    def problems(self) -> Any:
+        return [3]
+
+
+class _Raises(_Quiet):
+    async def start(self, recipe: object, snapshot: object = None) -> Any:
+        raise KeyError("half installed")
+
+
+class _Waits(_Quiet):
+    async def start(self, recipe: object, snapshot: object = None) -> Any:
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    ("provider", "said"),
+    [
+        (_NoList, "cannot tell its problems"),
+        (_OddProblem, "cannot tell its problems"),
+        (_Quiet, "does not work: AttributeError"),
+        (_Raises, "does not work: KeyError: 'half installed'"),
+        (_Waits, "did not start a sandbox within 0.2 s"),
+    ],
+)
+def test_the_doctor_names_a_provider_that_breaks(
+    monkeypatch: pytest.MonkeyPatch, provider: type[_Quiet], said: str
+) -> None:
+    monkeypatch.setattr(plugins, "names", lambda group: ["odd"])
+    monkeypatch.setattr(plugins, "load", lambda group, name: provider)
+    monkeypatch.setattr(doctor, "_TRY_S", 0.2)
+    (found,) = doctor.providers()
+    assert found.ok is False
+    assert said in found.detail
+
+
+def test_a_plug_in_that_panics_when_imported_is_a_plugin_error(site: Path) -> None:
+    """Extension modules in Rust raise such an exception, which is no `Exception`."""
+    source = "class PanicException(BaseException): pass\nraise PanicException('oh')\n"
+    install(site, "surface_panics", {"panics": "surface_panics:X"}, source)
+    install(site, "surface_stops", {"stops": "surface_stops:X"}, "raise KeyboardInterrupt\n")
+    with pytest.raises(PluginError, match="PanicException: oh"):
+        plugins.load(GROUP, "panics")
+    with pytest.raises(KeyboardInterrupt):
+        plugins.load(GROUP, "stops")
 
 
 def test_two_packages_may_not_claim_one_name(site: Path) -> None:

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from agentgym.errors import ConfigError, close_matches
+from agentgym.errors import ConfigError, close_matches, pass_interruptions
 
 PREFIX: Final = "python"
 HOW: Final = "an agent of your own: ./FILE.py:CLASS or python:MODULE:CLASS (docs/agents.md)"
@@ -94,7 +94,8 @@ def _imported(spec: str, load: Callable[[], ModuleType]) -> ModuleType:
     except SyntaxError as error:
         where = f"{error.filename}:{error.lineno}"
         raise ConfigError(f"agent {spec!r}: {where}: {error.msg}") from error
-    except (Exception, SystemExit) as error:  # importing foreign code may raise anything
+    except BaseException as error:  # importing foreign code may raise anything
+        pass_interruptions(error)
         told = f"it cannot be imported: {type(error).__name__}: {error}"
         raise ConfigError(f"agent {spec!r}: {told}{_line_of(error)}") from error
 

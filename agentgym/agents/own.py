@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentgym.agents.loading import Source
-from agentgym.errors import AgentGymError, ConfigError, PolicyError
+from agentgym.errors import AgentGymError, ConfigError, PolicyError, pass_interruptions
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
 from agentgym.threads import to_thread
 
@@ -66,7 +66,8 @@ class OwnAgent:
             made = self._source.make()
         except AgentGymError:
             raise
-        except (Exception, SystemExit) as error:  # the user's code may raise anything
+        except BaseException as error:  # the user's code may raise anything
+            pass_interruptions(error)
             told = f"{type(error).__name__}: {error}"
             raise ConfigError(f"agent {spec!r} cannot be made: {told}") from error
         if not callable(getattr(made, "act", None)):

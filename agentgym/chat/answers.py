@@ -1,14 +1,14 @@
-"""Reads error answers of an HTTP server within a bound, which the openai SDK does not set.
+"""Reads error answers of an HTTP server within a bound, and stays at its host.
 
-The bound is a response hook of the SDK's HTTP client. An exception of the hook reaches the caller
-unchanged with openai 3, and as the cause of a connection error with openai 2.
+The openai SDK does neither. The bounds are hooks of its HTTP client. An exception of a hook reaches
+the caller unchanged with openai 3, and as the cause of a connection error with openai 2.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -17,6 +17,7 @@ ERROR_BYTES = 2**20
 """Largest part of an error answer that is read, in bytes."""
 
 _CHARS = 500
+_REDIRECT = 307
 
 
 class ErrorAnswer(Exception):
@@ -57,6 +58,20 @@ async def refuse_error_answers(response: Any) -> None:
     await response.aclose()
     body = _body(bytes(read[:ERROR_BYTES]))
     raise ErrorAnswer(response.status_code, body, _retry_after_s(response.headers))
+
+
+def stay_at(url: str) -> Callable[[Any], Awaitable[None]]:
+    """Return a request hook that raises for a redirect away from the host of an address.
+
+    The server would otherwise choose what this machine asks, its own network included.
+    """
+
+    async def refuse(request: Any) -> None:
+        asked = request.url
+        if asked.raw_host != type(asked)(url).raw_host:
+            raise ErrorAnswer(_REDIRECT, f"a redirect to another host, {asked.host[:80]!r}", None)
+
+    return refuse
 
 
 def _body(read: bytes) -> object:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from agentgym.chat.answers import refuse_error_answers
+from agentgym.chat.answers import refuse_error_answers, stay_at
 
 if TYPE_CHECKING:
     import ssl
@@ -47,7 +48,10 @@ def lend(url: str, key: str) -> openai.DefaultAsyncHttpxClient:
 
     lent = _by_loop.setdefault(asyncio.get_running_loop(), _Clients()).lent
     if (url, key) not in lent:
-        hooks = {"response": [refuse_error_answers]}
+        hooks: dict[str, list[Callable[..., Any]]] = {
+            "request": [stay_at(url)],
+            "response": [refuse_error_answers],
+        }
         client = openai.DefaultAsyncHttpxClient(event_hooks=hooks, verify=_trusted())
         lent[url, key] = _Lent(client)
     lent[url, key].users += 1

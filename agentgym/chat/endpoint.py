@@ -10,9 +10,9 @@ import asyncio
 import os
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from agentgym.chat.answers import ErrorAnswer
 from agentgym.chat.completion import (
@@ -34,12 +34,16 @@ from agentgym.threads import COMPUTING
 if TYPE_CHECKING:  # Importing it takes half a second, and most runs ask no endpoint.
     import openai
 
+T = TypeVar("T")
+P = ParamSpec("P")
+
 OPENAI_URL = "https://api.openai.com/v1"
 CONNECT_S = 10.0
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 16.0
 MAX_REPLY_BYTES = 64 * 2**20
 """Longest stream in bytes; a stream takes some hundred bytes for each token."""
+_LARGE_BYTES = 65536
 _MAY_BE_CONTENT = frozenset({400, 413, 422})
 """Statuses by which content filters answer too; one request cannot tell the two causes apart."""
 
@@ -280,7 +284,7 @@ class Endpoint:
                 if size > most:
                     raise OverlongReplyError(f"more than {most} bytes")
                 if streamed:
-                    stream.feed(chunk)
+                    await _beside(stream.unread + len(chunk), stream.feed, chunk)
                 else:
                     body += chunk
                 if stream.over:
@@ -290,7 +294,9 @@ class Endpoint:
         except Exception as error:  # two HTTP libraries, many ways to break off
             message = f"{self._url}: the reply broke off after {size} bytes: {error}"
             raise _AttemptError(message, transient=True) from error
-        return stream.complete() if streamed else read_json(bytes(body))
+        if streamed:
+            return await _beside(size, stream.complete)
+        return await _beside(size, read_json, bytes(body))
 
     def _refused(self, answer: ErrorAnswer) -> Exception:
         """Classify an answer with an error status."""
@@ -324,6 +330,13 @@ class Endpoint:
             )
             return _AttemptError(message, transient=False)
         return _AttemptError(f"{self._url}: the connection failed: {said}", transient=True)
+
+
+async def _beside(size: int, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """Make a call on a thread if it reads many bytes: 8 MiB of numbers take seconds."""
+    if size <= _LARGE_BYTES:
+        return call(*args, **named)
+    return await COMPUTING.run(call, *args, **named)
 
 
 def _as_dialogue_error(

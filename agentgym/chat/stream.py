@@ -50,6 +50,11 @@ class EventStream:
         self._usage, self._reason = TokenUsage(), ""
         self._tokens = TokenCollector()
 
+    @property
+    def unread(self) -> int:
+        """Number of bytes of a line whose end has not come yet."""
+        return len(self._line)
+
     def feed(self, piece: bytes) -> None:
         """Take the next bytes.
 

@@ -16,12 +16,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from agentgym.errors import AgentGymError, ConfigError, UnsupportedError
+from agentgym.errors import (
+    AgentGymError,
+    ConfigError,
+    PluginError,
+    UnsupportedError,
+    pass_interruptions,
+)
 
 if TYPE_CHECKING:
     from agentgym.protocols import SandboxProvider
 
 DEFAULT_PROVIDER = "bubblewrap"
+_TRY_S = 300.0
 _SIGNS = {True: ("✓", "green"), False: ("✗", "red"), None: ("–", "dim")}
 
 
@@ -100,6 +107,19 @@ async def _try_out(provider: SandboxProvider) -> str:
     Raises:
         AgentGymError: The provider does not work after all.
     """
+    try:
+        async with asyncio.timeout(_TRY_S):
+            return await _started(provider)
+    except TimeoutError:
+        raise PluginError(f"it did not start a sandbox within {_TRY_S:g} s") from None
+    except AgentGymError:
+        raise
+    except BaseException as error:  # a plug-in may raise anything
+        pass_interruptions(error)
+        raise PluginError(f"it does not work: {type(error).__name__}: {error}") from error
+
+
+async def _started(provider: SandboxProvider) -> str:
     from agentgym.errors import SandboxError
     from agentgym.records import Capability, Limits, Recipe
 

@@ -90,7 +90,7 @@ def _say_refusals(rows: Sequence[EpisodeRow], named: Named) -> None:
     from agentgym.cli.vouching import command_line, refusals
     from agentgym.eval.printable import clean
 
-    refused = [one for one in refusals(rows, named) if one.options[0] == "--task"]
+    refused = refusals([row.plan.task for row in rows], [], named)
     if not refused:
         return
     told = "\n".join(f"graded without its task: {one.reason}" for one in refused)

@@ -12,6 +12,7 @@ from agentgym.cli import cluster_options
 from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:
+    from agentgym.train.config import TrainConfig
     from agentgym.train.training_run import TrainingRun
 
 
@@ -33,7 +34,12 @@ def train(
         typer.Option("--seed", min=0, help="Seed of the run. Default: the configuration's."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out from its checkpoint.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with the run in --out from its checkpoint. CONFIG, if given, names task "
+            "folders and a sandbox that the run may use.",
+        ),
     ] = False,
     cluster: cluster_options.Cluster = None,
     workers: cluster_options.Workers = 2,
@@ -66,7 +72,9 @@ def train(
                 await trainer.train()
 
     def tell() -> None:
-        again = shlex.join(["agentgym", "train", "--out", str(run.folder), "--resume"])
+        named = [] if config is None else [str(config)]
+        words = ["agentgym", "train", *named, "--out", str(run.folder), "--resume"]
+        again = shlex.join([*words, *(() if sandbox is None else ("--sandbox", sandbox))])
         told = f"\nstopped; what is learnt is kept. Go on with:\n  {again}"
         console.print(told, markup=False, soft_wrap=True)
 
@@ -83,16 +91,44 @@ def _open(
     from agentgym.train.config import load_config
     from agentgym.train.training_run import TrainingRun
 
-    if resume:
-        if out is None or config is not None:
-            raise ConfigError(
-                "--resume takes the folder of the run and no configuration: --out DIR"
-            )
-        return TrainingRun.resume(out)
-    if config is None:
+    known = None if config is None else load_config(config).model_copy(update=changes)
+    if config is not None and out is None:
+        out = Path("runs") / config.stem
+    if resume and out is not None:
+        run = TrainingRun.resume(out)
+        _check_named(run, known, changes.get("sandbox"))
+        return run
+    if known is None or out is None:
         raise ConfigError("name a configuration, e.g. examples/tiny-terminal.toml")
-    wanted = load_config(config).model_copy(update=changes)
-    return TrainingRun.create(out or Path("runs") / config.stem, wanted)
+    return TrainingRun.create(out, known)
+
+
+def _check_named(run: TrainingRun, known: TrainConfig | None, sandbox: str | None) -> None:
+    """Check that the user named what a recorded configuration would run with the user's rights.
+
+    Raises:
+        ConfigError: It names a task folder or a sandbox that the user did not name.
+    """
+    from agentgym.cli.vouching import refusals
+    from agentgym.rollout.trust import Named
+
+    tasks = () if known is None else known.tasks
+    sandbox = known.sandbox if known is not None else sandbox
+    recorded, found = run.config, dict[str, None]()
+    for name in recorded.tasks:
+        # A folder of the same name elsewhere does not count: the run uses the recorded one.
+        named = Named((name,) if name in tasks else (), recorded.sandbox)
+        found |= dict.fromkeys(error.reason for error in refusals([name], [], named))
+    named = Named((), sandbox if sandbox == recorded.sandbox else None)
+    found |= dict.fromkeys(error.reason for error in refusals([], [recorded.sandbox], named))
+    if found:
+        reasons = "\n  - ".join(["", *found])
+        words = shlex.join(["--out", str(run.folder), "--resume"])
+        raise ConfigError(
+            f"a record is not trusted to choose what runs with your rights:{reasons}\nif you "
+            "trust that, name a configuration that has these tasks and this sandbox, such as the "
+            f"one that the run began with:\n  agentgym train CONFIG {words}"
+        )
 
 
 def _summary(run: TrainingRun) -> str:

@@ -37,7 +37,7 @@ def vouched_for(
     from agentgym.rollout.trust import Named, named_tasks
 
     named = Named(named_tasks(tasks or ()), sandbox)
-    refused = refusals(rows, named)
+    refused = refusals([row.plan.task for row in rows], [row.sandbox for row in rows], named)
     if not refused:
         return named
     options = [option for error in refused for option in error.options]
@@ -53,20 +53,20 @@ def command_line(options: Sequence[str]) -> str:
     return shlex.join(["agentgym", *sys.argv[1:], *options])
 
 
-def refusals(rows: Sequence[EpisodeRow], named: Named) -> list[UnnamedError]:
-    """Return the reasons why recorded episodes may not be executed again, each once."""
+def refusals(tasks: Sequence[str], sandboxes: Sequence[str], named: Named) -> list[UnnamedError]:
+    """Return the reasons why recorded tasks and sandboxes may not be used again, each once."""
     from agentgym.rollout.trust import UnnamedError
     from agentgym.task.load import find_task
 
     found: dict[str, UnnamedError] = {}
-    for name in dict.fromkeys(row.plan.task for row in rows):
+    for name in dict.fromkeys(tasks):
         try:
             named.admit(name, find_task(named.task(name)))
         except UnnamedError as error:
             found[error.reason] = error
         except AgentGymError:
             pass  # a broken task runs nothing, and opening it reports the error
-    for name in dict.fromkeys(row.sandbox for row in rows):
+    for name in dict.fromkeys(sandboxes):
         try:
             named.provider(name)
         except UnnamedError as error:

@@ -21,6 +21,7 @@ from agentgym.errors import (
     TaskError,
     UnsupportedError,
     UserError,
+    pass_interruptions,
 )
 from agentgym.manifest import Location, locate, read_text, show_path
 from agentgym.protocols import ForkableUser, User, UserWorld
@@ -243,7 +244,8 @@ def _failing(spec: str) -> Iterator[None]:
         raise
     except TimeoutError as error:
         raise UserError(f"user {spec!r}: nothing within {TURN_S:g} s") from error
-    except (Exception, SystemExit) as error:  # a foreign user may raise anything
+    except BaseException as error:  # a foreign user may raise anything
+        pass_interruptions(error)
         raise UserError(f"user {spec!r}: {type(error).__name__}: {error}") from error
 
 

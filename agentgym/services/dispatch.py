@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
-from agentgym.errors import ServiceError, close_matches
+from agentgym.errors import ServiceError, close_matches, pass_interruptions
 from agentgym.records import Actor, AuditEntry, Json, Reply, RowChangeKind, RowRef
 from agentgym.records.bounds import MAX_DEPTH, MAX_VALUES, flaw_of
 from agentgym.services.audit import Audit
@@ -103,13 +103,14 @@ def _call(
         if error.code == "internal":
             raise _own_fault(tool, error) from error
         raise
-    except (Exception, SystemExit) as error:
-        # Any exception of a service's own code is the service's fault; its changes are undone.
-        state.rollback()
-        raise _own_fault(tool, error) from error
-    except BaseException:
+    except OverBudgetError:
         state.rollback()
         raise
+    except BaseException as error:
+        # Any exception of a service's own code is the service's fault; its changes are undone.
+        state.rollback()
+        pass_interruptions(error)
+        raise _own_fault(tool, error) from error
     state.commit(patches)
     return Reply(result, images=tuple(handling.shown)), patches
 

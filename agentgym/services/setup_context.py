@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from agentgym.errors import AgentGymError, ServiceError
+from agentgym.errors import AgentGymError, ServiceError, pass_interruptions
 from agentgym.manifest import show_path
 from agentgym.modules import execute
 from agentgym.records import Actor, Json
@@ -72,7 +72,13 @@ class SetupContext:
         return reply.result
 
     def gold(self, name: str, data: bytes | str) -> None:
-        """Leave a value for the checks, which read it with ``evidence.gold(name)``."""
+        """Leave a value for the checks, which read it with ``evidence.gold(name)``.
+
+        Raises:
+            TypeError: It is neither text nor bytes.
+        """
+        if not isinstance(data, str | bytes):
+            raise TypeError(f"gold {name!r}: expected text or bytes, got {type(data).__name__}")
         self.left[name] = data.encode() if isinstance(data, str) else data
 
     def run(self, change: Change) -> None:
@@ -130,7 +136,8 @@ def run_change(context: SetupContext, path: Path, error: type[AgentGymError]) ->
     change = load_change(path, error)
     try:
         context.run(change)
-    except (Exception, SystemExit) as raised:
+    except BaseException as raised:
+        pass_interruptions(raised)
         # Whatever an author's function raises, the script is broken.
         what = raised if isinstance(raised, ServiceError) else f"{type(raised).__name__}: {raised}"
         raise error(f"{show_path(path)}:{_line_of(raised, path)}: {what}") from raised

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from agentgym.errors import ServiceError
+from agentgym.errors import ServiceError, pass_interruptions
 from agentgym.protocols import ASGIMessage
-from agentgym.services.budget import WATCHDOG, CallLimits, OverBudgetError
+from agentgym.services.budget import WATCHDOG, CallLimits
 from agentgym.services.openapi import STATUS
 from agentgym.sites.body import BadRequestError, Fields, Upload, multipart, path_of, urlencoded
 from agentgym.sites.load import LoadedSite
@@ -108,7 +108,8 @@ class SiteApplication:
         except ServiceError as error:
             status = STATUS.get(error.code, 500)
             return self._refusal(status if status != 422 else 400, error.message)
-        except (Exception, OverBudgetError) as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001
+            pass_interruptions(error)
             # Whatever a view or a template raises, the site is at fault, not the host.
             WATCHDOG.leave(watched)
             over = watched.over if watched else ""

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from agentgym import catalogue
-from agentgym.errors import TaskError
+from agentgym.errors import TaskError, pass_interruptions
 from agentgym.manifest import show_path
 from agentgym.modules import execute
 from agentgym.records import Action, Json, Observation
@@ -183,7 +183,8 @@ class ReferencePolicy:
             if self._actions is None:
                 self._actions = iter(self._solve(self._view))
             action = next(self._actions, None)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            pass_interruptions(error)
             raise TaskError(
                 f"{show_path(self._path)}: solve failed: {type(error).__name__}: {error}"
             ) from error

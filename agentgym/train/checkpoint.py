@@ -136,7 +136,13 @@ class _Folder:
         loaded = load_policy(self.policy, seed=0)
         if self._weights is not None:
             state = TrainingRun.read_checkpoint(self._weights)
-            loaded.module.load_state_dict(state["model"])
+            try:
+                loaded.module.load_state_dict(state["model"])
+            except Exception as error:  # PyTorch raises many kinds for a state of another form.
+                told = (
+                    f"{self._weights}: its checkpoint holds no policy of this run: {error!s:.2000}"
+                )
+                raise ConfigError(f"{_WHO}: {told}") from error
         return loaded
 
 

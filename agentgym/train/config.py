@@ -52,8 +52,8 @@ class RolloutConfig(Manifest):
     group_size: int = Field(default=8, ge=2)
     largest_group: int | None = Field(default=None, ge=2)
     """Groups of instances that are nearly always or nearly never solved grow up to this size."""
-    jobs: Positive = 16
-    instances: Positive = 200
+    jobs: int = Field(default=16, ge=1, le=4096)
+    instances: int = Field(default=200, ge=1, le=1_000_000)
     """Seeds of each task that are trained on, from 0."""
     difficulty: Difficulty = Difficulty.UNIFORM
     band: tuple[float, float] = (0.2, 0.8)
@@ -73,11 +73,13 @@ class RolloutConfig(Manifest):
     """The forks of each attempt of a group; without it, attempts do not branch."""
 
     @model_validator(mode="after")
-    def _surplus_fits(self) -> RolloutConfig:
+    def _values_fit(self) -> RolloutConfig:
         if self.surplus in GOES_ON and not self.staleness:
             raise ValueError(f'surplus: "{self.surplus}" needs a staleness of at least 1')
         if self.largest_group is not None and self.largest_group < self.group_size:
             raise ValueError("largest_group: expected at least group_size")
+        if not 0 <= self.band[0] <= self.band[1] <= 1:
+            raise ValueError(f"band: expected two ascending rates from 0 to 1, got {self.band}")
         return self
 
 

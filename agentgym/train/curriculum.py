@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from agentgym.record.reading import read
 from agentgym.train.rollouts import Assignment, Group
 
 _CANDIDATES: Final = 16
@@ -28,6 +30,13 @@ class Difficulty(StrEnum):
     """The one of some candidates whose drawn rate p has the largest variance p (1 - p)."""
     BAND = "band"
     """The one of some candidates whose drawn rate lies nearest to a band of rates."""
+
+
+@dataclass(frozen=True)
+class _State:
+    """The state of a curriculum in a checkpoint: task, seed, passes and failures of instances."""
+
+    counts: tuple[tuple[str, int, float, float], ...]
 
 
 class Curriculum:
@@ -109,9 +118,27 @@ class Curriculum:
         return {"counts": [[*instance, *counts] for instance, counts in self._counts.items()]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from `state_dict`."""
-        self._counts = {(task, seed): (won, lost) for task, seed, won, lost in state["counts"]}
+        """Go on from `state_dict`.
+
+        Raises:
+            ValueError: It is damaged.
+        """
+        found = read(_State, state, "curriculum")
+        if any(min(won, lost) < 0 for _, _, won, lost in found.counts):
+            raise ValueError("curriculum.counts: expected numbers from 0")
+        self._counts = {(task, seed): (won, lost) for task, seed, won, lost in found.counts}
         self._priors = self._mean_rates()
+
+    def check(self, assignment: Assignment) -> None:
+        """Check that a group is one that this curriculum may choose.
+
+        Raises:
+            ValueError: It is of another task, or has another size.
+        """
+        if assignment.task not in self._instances:
+            raise ValueError(f"a group of the unknown task {assignment.task!r:.80}")
+        if not 1 <= assignment.size <= self._sizes[1]:
+            raise ValueError(f"a group of {assignment.size} episodes")
 
     def _mean_rates(self) -> dict[str, tuple[float, float]]:
         """Return a Beta prior for each task, as strong as two episodes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -26,7 +27,8 @@ def draw_curve(history: Sequence[Metrics], *, columns: int = 80, rows: int = 16)
     plotext.ylim(0, 1)
     drawn = False
     for name, label in _CURVES.items():
-        points = [(each["iteration"], each[name]) for each in history if each.get(name) is not None]
+        known = [each for each in history if math.isfinite(each.get(name) or 0.0)]
+        points = [(each["iteration"], each[name]) for each in known if each.get(name) is not None]
         if points:
             drawn = True
             marker = "braille" if name == "pass_rate" else "●"

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from agentgym.errors import RecordError
+from agentgym.record.reading import read
 from agentgym.train.curriculum import Curriculum
 from agentgym.train.rollouts import Assignment, Group
 
@@ -65,6 +66,17 @@ class GroupPlayer(Protocol):
     def go_on(self) -> None:
         """Let the episodes go on that wait."""
         ...
+
+
+@dataclass(frozen=True)
+class _State:
+    """The state of an engine in a checkpoint."""
+
+    version: int
+    next: int
+    counters: Mapping[str, int]
+    pending: tuple[tuple[int, str, int, int], ...]
+    curriculum: Mapping[str, Any]
 
 
 class RolloutEngine:
@@ -166,12 +178,21 @@ class RolloutEngine:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from `state_dict`: groups that were under way begin anew."""
-        self.version, self._next = state["version"], state["next"]
-        self.counters = Counter(state["counters"])
-        self._again = sorted((Assignment(*each) for each in state["pending"]), key=_number)
+        """Go on from `state_dict`: groups that were under way begin anew.
+
+        Raises:
+            ValueError: It belongs to another engine, or is damaged.
+        """
+        found = read(_State, state, "engine")
+        if min(found.version, found.next) < 0:
+            raise ValueError("engine: expected a version and a next group from 0")
+        self._curriculum.load_state_dict(found.curriculum)
+        again = sorted((Assignment(*each) for each in found.pending), key=_number)
+        for assignment in again:
+            self._curriculum.check(assignment)
+        self._again, self.version, self._next = again, found.version, found.next
+        self.counters = Counter(found.counters)
         self.counters["admitted"] -= len(self._again)
-        self._curriculum.load_state_dict(state["curriculum"])
 
     def _admit(self, refills_left: int) -> None:
         """Begin as many groups as the bound on staleness and the limit on refills allow."""

@@ -88,6 +88,11 @@ class Optimizer:
         Raises:
             ValueError: It belongs to another model.
         """
+        # Adam converts moments of any shape, and a few bytes of a file can be a large tensor.
+        for index, moments in state["adam"]["state"].items():
+            shape = self._copies[index].shape
+            if any(value.numel() > 1 and value.shape != shape for value in moments.values()):
+                raise ValueError("the moments of a weight have another shape than the weight")
         self._adam.load_state_dict(state["adam"])
         self._schedule.load_state_dict(state["schedule"])
         for (_, copy), held in zip(self._pairs(), state["copies"], strict=True):

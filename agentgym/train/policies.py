@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from agentgym.manifest import Manifest
 from agentgym.records import Action, Json
 from agentgym.train.templates.calls import CallForm
+from agentgym.train.templates.words import check_words
 
 Positive = Annotated[int, Field(ge=1)]
 
@@ -56,6 +57,16 @@ class TinyPolicy(Manifest):
                 f"about {weights:,} weights; expected at most {MOST_TINY_WEIGHTS:,}; choose a "
                 "smaller width, or fewer layers"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_template(self) -> Self:
+        if self.width % (2 * self.heads):
+            raise ValueError(
+                f"width: expected a multiple of {2 * self.heads} (twice the heads), got "
+                f"{self.width}"
+            )
+        check_words((*self.actions, *self.words))
         return self
 
     def calls(self) -> dict[str, Action]:

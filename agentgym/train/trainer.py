@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from agentgym.cluster.place import ClusterOptions
 from agentgym.env.opening import load_built
 from agentgym.errors import ConfigError, RecordError
+from agentgym.record.reading import expect
 from agentgym.task.model import Task
 from agentgym.train.cluster_player import open_cluster_player
 from agentgym.train.curriculum import Curriculum
@@ -63,10 +64,12 @@ class Trainer:
                 self._loaded.module.load_state_dict(state["model"])
                 self._learner.load_state_dict(state["learner"])
                 self._engine.load_state_dict(state["engine"])
-            except (KeyError, RuntimeError, ValueError) as error:
-                told = f"{self._run.folder}: its checkpoint does not fit: {error}"
-                raise RecordError(told) from None
-            self.iteration = state["iteration"]
+                self.iteration = expect(state["iteration"], "iteration", int)
+                if self.iteration < 0:
+                    raise ValueError(f"iteration: expected at least 0, got {self.iteration}")
+            except Exception as error:  # PyTorch raises many kinds for a state of another form.
+                told = f"{self._run.folder}: its checkpoint does not fit: {error!s:.2000}"
+                raise RecordError(told) from error
         await self._player.update(self._engine.version, lambda: None)
 
     async def train(self) -> list[Metrics]:

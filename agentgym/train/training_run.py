@@ -15,6 +15,7 @@ from tensorboardX import SummaryWriter
 
 from agentgym import __version__
 from agentgym.errors import RecordError
+from agentgym.record.folder import RunFolder
 from agentgym.record.store import RunStore
 from agentgym.records import Json
 from agentgym.regular_file import read_regular
@@ -24,9 +25,13 @@ from agentgym.train.rollouts import POLICY
 
 Metrics = dict[str, float | int | None]
 
+_MOST_FIGURES: Final = 1_000_000
+_LONGEST_NAME: Final = 300
+
 _CONFIG: Final = "config.json"
 _METRICS: Final = "metrics.jsonl"
 _CHECKPOINT: Final = "checkpoint.pt"
+_BOARD: Final = "tensorboard"
 SAVED_POLICY: Final = "policy"
 """Folder in which a model of transformers is saved as other programs read it."""
 
@@ -44,6 +49,7 @@ class TrainingRun:
 
     def __init__(self, folder: Path, config: TrainConfig) -> None:
         self.folder, self.config = folder, config
+        self._files = RunFolder(folder)
         self.history: list[Metrics] = []
         self._board: SummaryWriter | None = None
 
@@ -54,16 +60,17 @@ class TrainingRun:
         Raises:
             RecordError: It holds a run, or cannot be made.
         """
-        if (folder / _CONFIG).exists():
-            raise RecordError(
-                f"{folder} holds a training run; go on with --resume, or name another --out"
-            )
+        run = cls(folder, config)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / _CONFIG).write_text(config.model_dump_json(indent=2) + "\n")
+            if run._files.find(_CONFIG) is not None:
+                raise RecordError(
+                    f"{folder} holds a training run; go on with --resume, or name another --out"
+                )
+            run._replace(_CONFIG, config.model_dump_json(indent=2) + "\n")
         except OSError as error:
             raise RecordError(f"{folder}: cannot hold a training run: {error}") from error
-        return cls(folder, config)
+        return run
 
     @classmethod
     def resume(cls, folder: Path) -> TrainingRun:
@@ -81,17 +88,33 @@ class TrainingRun:
             raise RecordError(f"{folder / _CONFIG}: damaged: {error}") from error
 
     def note(self, metrics: Metrics) -> None:
-        """Add the figures of an iteration."""
+        """Add the figures of an iteration.
+
+        Raises:
+            RecordError: They cannot be written.
+        """
         self.history.append(metrics)
-        with (self.folder / _METRICS).open("a") as file:
-            file.write(json.dumps(metrics) + "\n")
-        self._show(metrics)
+        try:
+            with open(self._files.open_to_write(_METRICS), "ab") as file:
+                file.write(json.dumps(metrics).encode() + b"\n")
+            self._show(metrics)
+        except OSError as error:
+            raise RecordError(f"{self.folder}: figures cannot be written: {error}") from error
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Replace the checkpoint; a kill leaves the old or the new one."""
-        part = self.folder / f"{_CHECKPOINT}.part"
-        torch.save({**state, "history": self.history}, part)
-        os.replace(part, self.folder / _CHECKPOINT)
+        """Replace the checkpoint; a kill leaves the old or the new one.
+
+        Raises:
+            RecordError: It cannot be written.
+        """
+        part = f"{_CHECKPOINT}.part"
+        try:
+            self._files.remove(part)  # A killed run leaves one, and a stranger's may be a link.
+            with open(self.folder / part, "xb") as file:
+                torch.save({**state, "history": self.history}, file)
+            os.replace(self.folder / part, self.folder / _CHECKPOINT)
+        except (OSError, RuntimeError) as error:
+            raise RecordError(f"{self.folder}: no checkpoint can be written: {error}") from error
 
     def load(self) -> dict[str, Any] | None:
         """Return the checkpoint and cut the figures back to it; None if the run has no checkpoint.
@@ -102,9 +125,12 @@ class TrainingRun:
         state: dict[str, Any] | None = None
         if (self.folder / _CHECKPOINT).exists():
             state = self.read_checkpoint(self.folder)
-            self.history = list(state["history"])
+            self.history = state["history"]
         lines = "".join(json.dumps(metrics) + "\n" for metrics in self.history)
-        (self.folder / _METRICS).write_text(lines)
+        try:
+            self._replace(_METRICS, lines)
+        except OSError as error:
+            raise RecordError(f"{self.folder}: figures cannot be written: {error}") from error
         return state
 
     @staticmethod
@@ -118,7 +144,7 @@ class TrainingRun:
         try:
             refuse_no_checkpoint(path)
             state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-            list(state["history"])
+            state["history"] = _figures(state["history"])
         except Exception as error:
             raise RecordError(f"{path}: no checkpoint of a training run: {error}") from error
         return state
@@ -151,11 +177,39 @@ class TrainingRun:
         if self._board is not None:
             self._board.close()
 
+    def _replace(self, name: str, text: str) -> None:
+        with self._files.replacing(name) as file:
+            file.write(text.encode())
+
     def _show(self, metrics: Metrics) -> None:
         if self._board is None:
+            self._files.find(f"{_BOARD}/events")  # It refuses a link in the folder's place.
             # Figures after the checkpoint that a run goes on from are hidden, not shown twice.
             first = int(metrics["iteration"] or 0)
-            self._board = SummaryWriter(str(self.folder / "tensorboard"), purge_step=first)
+            self._board = SummaryWriter(str(self.folder / _BOARD), purge_step=first)
         for name, value in metrics.items():
             if name != "iteration" and value is not None:
                 self._board.add_scalar(name, value, int(metrics["iteration"] or 0))
+
+
+def _figures(history: Any) -> list[Metrics]:
+    """Return the figures in a checkpoint.
+
+    Raises:
+        ValueError: They are no numbers with names, or too many.
+    """
+    if type(history) is not list or not all(type(metrics) is dict for metrics in history):
+        raise ValueError("history: expected a list of objects")
+    if sum(map(len, history)) > _MOST_FIGURES:
+        raise ValueError(f"history: more than {_MOST_FIGURES:,} figures")
+    for metrics in history:
+        if type(metrics.get("iteration")) is not int or not all(
+            type(name) is str and len(name) <= _LONGEST_NAME and _is_figure(value)
+            for name, value in metrics.items()
+        ):
+            raise ValueError("history: expected numbers with names, and an iteration")
+    return list(history)
+
+
+def _is_figure(value: object) -> bool:
+    return value is None or type(value) is float or (type(value) is int and abs(value) < 2**63)

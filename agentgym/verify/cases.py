@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from agentgym.errors import NotFoundError, ServiceError, VerifierError
+from agentgym.errors import NotFoundError, ServiceError, VerifierError, pass_interruptions
 from agentgym.manifest import Manifest, load_toml, show_path
 from agentgym.records import (
     Action,
@@ -265,7 +265,8 @@ class _Maker:
     def _sample(self, name: str, arguments: Mapping[str, Json]) -> Any:
         try:
             return self._samples[name](**arguments)
-        except (Exception, SystemExit) as error:  # an author's function may raise anything
+        except BaseException as error:  # an author's function may raise anything
+            pass_interruptions(error)
             what = f"{type(error).__name__}: {error}"
             raise VerifierError(f"{self._where}: sample {name!r}: {what}") from error
 

@@ -20,6 +20,7 @@ from agentgym.errors import (
     SandboxLimitError,
     TaskError,
     VerifierError,
+    pass_interruptions,
 )
 from agentgym.protocols import Evidence
 from agentgym.records import CheckResult, CheckStatus, Json
@@ -88,7 +89,8 @@ class BoundCheck:
             # The file that the agent should have left is missing or wrong, or its content used up a
             # clean room.
             result = CheckResult(CheckStatus.FAIL, str(error))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - an author's function may raise anything
+        except BaseException as error:  # noqa: BLE001 - an author's function may raise anything
+            pass_interruptions(error)
             what = traceback.format_exception_only(error)[-1].strip()
             return Broken(
                 tidy(f"{self._leaf.use}: {what} ({_raised_at(error)})"),

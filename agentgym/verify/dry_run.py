@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agentgym.errors import AgentGymError, VerifierError
+from agentgym.errors import AgentGymError, VerifierError, pass_interruptions
 from agentgym.protocols import Check, Evidence
 from agentgym.records import Json
 
@@ -41,6 +41,7 @@ def dry_run(use: str, check: Check, arguments: Mapping[str, Json]) -> None:
         return
     except AgentGymError:
         raise
-    except (Exception, SystemExit) as error:  # an author's function may raise anything
+    except BaseException as error:  # an author's function may raise anything
+        pass_interruptions(error)
         what = traceback.format_exception_only(error)[-1].strip()
         raise VerifierError(f"use = {use!r}: it cannot take its arguments: {what}") from error

@@ -5,6 +5,7 @@ import base64
 import io
 import json
 import socket
+import threading
 from urllib.parse import quote
 
 import numpy as np
@@ -387,6 +388,39 @@ async def test_a_stream_is_over_at_its_end_mark(serve):
     decision = await decide("test?stream=true")
     assert decision.action == Action("look", {})
     assert decision.usage.prompt == 100
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["body", "event"])
+async def test_a_large_reply_is_read_beside_the_event_loop(serve, monkeypatch, streamed):
+    places = []
+
+    def noting(real):
+        def read(body, *rest):
+            if len(body) > 100_000:
+                places.append(threading.current_thread())
+            return real(body, *rest)
+
+        return read
+
+    monkeypatch.setattr(endpoint, "read_json", noting(endpoint.read_json))
+    monkeypatch.setattr(stream, "read_part", noting(stream.read_part))
+    large = {"content": "a" * 200_000, "tool_calls": LOOK["choices"][0]["message"]["tool_calls"]}
+    part = {"message": large} if not streamed else {"delta": large}
+    body = json.dumps({"choices": [{**part, "finish_reason": "tool_calls"}]}).encode()
+    if streamed:
+        serve([Raw(b"data: " + body + b"\n\n", "text/event-stream")])
+    else:
+        serve([Raw(body)])
+    assert (await decide()).action == Action("look", {})
+    assert len(places) == 1
+    assert places[0] is not threading.main_thread()
+
+
+async def test_a_redirect_to_another_host_is_not_followed(serve):
+    headers = {"Location": "http://169.254.169.254/latest/meta-data"}
+    serve([Status(307, headers=headers)])
+    with pytest.raises(AgentError, match=r"a redirect to another host, '169\.254\.169\.254"):
+        await decide()
 
 
 async def test_an_endless_body_is_not_kept_in_memory(serve, monkeypatch):

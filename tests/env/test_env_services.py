@@ -152,6 +152,16 @@ async def test_faults_and_refusals_are_observations(folder):
             "rename.py:2: SystemExit",
         ),
         ("events/rename.py", "def change(context):\n    1 / 0\n", "rename.py:2: ZeroDivisionError"),
+        (
+            "setup/services.py",
+            "def change(context):\n    raise type('Panic', (BaseException,), {})('oh')\n",
+            "services.py:2: Panic: oh",
+        ),
+        (
+            "setup/services.py",
+            "def change(context):\n    context.gold('seen', 5)\n",
+            "services.py:2: TypeError: gold 'seen': expected text or bytes, got int",
+        ),
     ],
 )
 async def test_a_broken_script_is_named_with_its_line(folder, name, text, words):

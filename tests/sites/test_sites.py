@@ -148,6 +148,11 @@ def test_variation_depends_on_seed_and_key_alone():
     assert Variation("a").pick("k", items) == Variation("a").pick("k", items)
 
 
+async def test_a_view_that_ends_the_process_is_a_page_and_is_recorded(sites, visitor):
+    assert (await visitor.get("/leaves")).status_code == 500
+    assert [failure.raised for failure in sites.application.failures] == ["SystemExit: 3"]
+
+
 async def test_a_failing_view_is_a_page_and_is_recorded(sites, visitor, book):
     page = await visitor.get("/broken")
     assert page.status_code == 500 and "ZeroDivisionError" not in page.text

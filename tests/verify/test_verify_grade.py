@@ -287,6 +287,7 @@ async def test_every_verdict_carries_the_version_of_its_verifier(case: Case) -> 
         ("return {}['x']", "error", 0.0, "checks.c: KeyError: 'x' (checks.py:4)"),
         ("import json; json.loads('{')", "error", 0.0, "(checks.py:4)"),
         ("raise SystemExit(3)", "error", 0.0, "SystemExit: 3"),
+        ("raise type('Panic', (BaseException,), {})('oh')", "error", 0.0, "Panic: oh"),
         ("return 1", "error", 0.0, "expected a bool or a CheckResult, got 1"),
         ("return None", "error", 0.0, "got None"),
         ("return CheckResult(CheckStatus.PASS, '', 1.5)", "error", 0.0, "score in 0..1, got 1.5"),

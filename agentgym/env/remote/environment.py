@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import time
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -230,16 +231,13 @@ class RemoteEpisode:
 
     def _judged(self, told: wire.ReplyMessage | wire.ErrorMessage) -> Verdict:
         self._end()
-        try:
-            if told.verdict is not None:
-                return read(Verdict, told.verdict, "verdict")
-        except ValueError as error:
-            raise ServerError("bad_message", str(error)) from error
+        if told.verdict is not None:
+            return _finite(_verdict(told.verdict))
         if told.score is None or told.outcome is None:
             raise ServerError(
                 "untold", "the server tells no scores; start it with --tell score or verdict"
             )
-        return Verdict("scored", told.outcome, told.score)
+        return _finite(Verdict("scored", told.outcome, told.score))
 
     def _ended_before(self, told: wire.ErrorMessage) -> Transition:
         """Return the end of an episode that the server ended before the call: its time was over.
@@ -370,4 +368,18 @@ def _raise(told: wire.ErrorMessage) -> NoReturn:
 
 
 def _broken_checks(verdict: Mapping[str, Any]) -> str:
-    return complaint(read(Verdict, verdict, "verdict"))
+    return complaint(_verdict(verdict))
+
+
+def _verdict(told: Mapping[str, Any]) -> Verdict:
+    try:
+        return read(Verdict, told, "verdict")
+    except ValueError as error:
+        raise ServerError("bad_message", str(error)) from error
+
+
+def _finite(verdict: Verdict) -> Verdict:
+    """Return a verdict. Raises ServerError for a score that is no number."""
+    if not math.isfinite(verdict.score):
+        raise ServerError("bad_message", f"the server tells a score of {verdict.score}")
+    return verdict

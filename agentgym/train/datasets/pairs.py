@@ -32,6 +32,7 @@ from agentgym.train.datasets.encoding import (
 )
 from agentgym.train.datasets.episodes import Episodes, RecordedEpisode
 from agentgym.train.datasets.faults import replies
+from agentgym.train.datasets.memory import MemoryBudget
 from agentgym.train.datasets.native import PAIRS, TokenEpisode, TokenSet, write_tokens
 from agentgym.train.datasets.pictures import PictureFiles
 from agentgym.train.datasets.supervised import Form, Tell, Written
@@ -207,10 +208,11 @@ class _Pairs:
 
     def _pairs(self) -> Iterator[Pair]:
         """Yield the pairs of every fork point, up to the limit."""
-        found = list[RecordedEpisode]()
+        found, budget = list[RecordedEpisode](), MemoryBudget()
         for number, episode in enumerate(self._episodes, 1):
             if self._tell is not None:
                 self._tell(number, self._episodes.total)
+            budget.take_steps(episode)
             found.append(episode)
         sets = in_groups(found) if self._options.groups else in_trees(found)
         left_out, limit = self._episodes.left_out, self._options.limit
@@ -296,7 +298,7 @@ class _Pairs:
     # --- token ids -------------------------------------------------------------------------
 
     def _token_set(self) -> TokenSet:
-        found, template = list[TokenEpisode](), self._options.template
+        found, template, budget = list[TokenEpisode](), self._options.template, MemoryBudget()
         for pair in self._pairs():
             try:
                 both = tuple(self._sequence(each, pair) for each in (pair.chosen, pair.rejected))
@@ -305,7 +307,9 @@ class _Pairs:
                 self._episodes.left_out.note(f"pairs {error}", pair.chosen.name)
                 continue
             self._count(pair)
-            found.append(TokenEpisode(self._origin(pair), EpisodeTokens(both, 0, None)))
+            tokens = EpisodeTokens(both, 0, None)
+            budget.take_tokens(tokens)
+            found.append(TokenEpisode(self._origin(pair), tokens))
         if not found:
             raise self._nothing()
         if template is None:

@@ -12,6 +12,7 @@ from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.train.datasets.conversations import Row, as_trl, tools_text
 from agentgym.train.datasets.dialogues import Interface, Interfaces, briefing_of, dialogue_of
 from agentgym.train.datasets.episodes import Episodes, RecordedEpisode
+from agentgym.train.datasets.memory import MemoryBudget
 from agentgym.train.datasets.native import ROLLOUTS, TokenEpisode, TokenSet, write_tokens
 from agentgym.train.datasets.pictures import PictureFiles
 from agentgym.train.datasets.semi_online import SemiOnlineReplay, SemiOnlineRollout
@@ -68,9 +69,10 @@ async def write_semi_online(
     pictures, done = PictureFiles(out), Written()
     try:
         if options.form is Form.NATIVE:
-            found = list[TokenEpisode]()
+            found, budget = list[TokenEpisode](), MemoryBudget()
             async for rollout, _ in _played(episodes, replay, options, tell):
                 if (one := _token_episode(rollout, episodes)) is not None:
+                    budget.take_tokens(one.tokens)
                     found.append(one)
                     _count(done, rollout)
                     done.examples += 1

@@ -27,6 +27,7 @@ from agentgym.train.datasets.encoding import (
 )
 from agentgym.train.datasets.episodes import Episodes, RecordedEpisode, owners
 from agentgym.train.datasets.faults import DEFAULT_FAULTS, StepFault, trained_steps
+from agentgym.train.datasets.memory import MemoryBudget
 from agentgym.train.datasets.native import TokenEpisode, TokenSet, write_tokens
 from agentgym.train.datasets.pictures import PictureFiles
 from agentgym.train.datasets.writing import whole_binary, whole_lines
@@ -272,9 +273,10 @@ class _Supervised:
     # --- token ids -------------------------------------------------------------------------
 
     def _token_set(self) -> tuple[tuple[TokenEpisode, ...], str, str]:
-        found = list[TokenEpisode]()
+        found, budget = list[TokenEpisode](), MemoryBudget()
         for example in self._examples():
             if (tokens := self._tokens(example)) is not None:
+                budget.take_tokens(tokens)
                 found.append(TokenEpisode(example.origin, tokens))
                 self._count(sum(example.trained))
                 self._done.episodes += 1

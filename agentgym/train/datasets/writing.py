@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,11 @@ from agentgym.record import codec
 from agentgym.record.folder import RunFolder
 
 WriteRow = Callable[[object], None]
+
+LOOK_BYTES: Final = 16 << 20
+"""Bytes after which the disk is looked at again."""
+
+_RESERVE_BYTES: Final = 256 << 20
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -41,14 +47,29 @@ def whole_lines(path: Path) -> Iterator[WriteRow]:
         RecordError: It cannot be written; an old file is unchanged.
     """
     with whole_binary(path) as file:
-        yield lambda row: _write(file, row)
+        yield _Lines(path, file).write
 
 
-def _write(file: BinaryIO, row: object) -> None:
-    text = codec.dumps(row)
-    if _SURROGATE.search(text):
-        text = codec.dumps(_valid(codec.loads(text)))
-    file.write(text.encode() + b"\n")
+class _Lines:
+    """Writes rows, and leaves some of the disk free: each may repeat all before it (`trl`)."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path, self._file, self._unseen = path, file, 0
+        self._reserve = min(_RESERVE_BYTES, shutil.disk_usage(path.parent).free // 4)
+
+    def write(self, row: object) -> None:
+        text = codec.dumps(row)
+        if _SURROGATE.search(text):
+            text = codec.dumps(_valid(codec.loads(text)))
+        self._unseen += self._file.write(text.encode() + b"\n")
+        if self._unseen > LOOK_BYTES:
+            self._unseen = 0
+            self._file.flush()
+            if shutil.disk_usage(self._path.parent).free < self._reserve:
+                raise RecordError(
+                    f"{self._path} cannot be written: its disk is almost full; choose fewer "
+                    "examples with --limit"
+                )
 
 
 def _valid(value: object) -> object:

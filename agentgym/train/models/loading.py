@@ -110,14 +110,22 @@ def save_pretrained(folder: Path, loaded: Pretrained) -> None:
     """
     part, old = folder.with_name(f"{folder.name}.part"), folder.with_name(f"{folder.name}.old")
     for stale in (part, old):
-        shutil.rmtree(stale, ignore_errors=True)
+        _remove(stale)
     with _without_bars():
         loaded.model.inner.save_pretrained(part)
     loaded.tokenizer.save_pretrained(part)
-    if folder.exists():
+    if os.path.lexists(folder):
         os.replace(folder, old)
     os.replace(part, folder)
-    shutil.rmtree(old, ignore_errors=True)
+    _remove(old)
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder, or the link or file in its place, if there is any."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ completion is one token: each action of the vocabulary stands for a tool call.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from agentgym.records import Action, Briefing, Observation, ToolSpec
@@ -37,8 +37,7 @@ class WordTemplate:
     ) -> None:
         if not actions:
             raise ValueError("actions: expected at least one")
-        if odd := [word for word in (*actions, *words) if not _WORD.fullmatch(word)]:
-            raise ValueError(f"expected single words, got {odd[0]!r}")
+        check_words((*actions, *words))
         self.vocabulary = (*_MARKS, *dict.fromkeys((*actions, *words)))
         self._ids = {word: number for number, word in enumerate(self.vocabulary)}
         self._calls = {self._ids[word]: call for word, call in actions.items()}
@@ -89,3 +88,13 @@ class WordTemplate:
 
     def _read(self, text: str) -> list[int]:
         return [self._ids.get(word.lower(), _UNKNOWN) for word in _WORD.findall(text)]
+
+
+def check_words(words: Iterable[str]) -> None:
+    """Check that each text is one word, which a prompt can hold.
+
+    Raises:
+        ValueError: One is not.
+    """
+    if odd := [word for word in words if not _WORD.fullmatch(word)]:
+        raise ValueError(f"expected single words, got {odd[0]!r:.80}")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from agentgym.errors import AgentGymError, VerifierError
+from agentgym.errors import AgentGymError, VerifierError, pass_interruptions
 from agentgym.protocols import StepGrader
 from agentgym.records import CheckStatus, Grading, StepGrade, Trajectory
 from agentgym.verify.checking import tidy
@@ -38,7 +38,8 @@ async def grade_steps(spec: str, grader: StepGrader, trajectory: Trajectory) -> 
         grades = _read(await grader.grade(trajectory), len(trajectory.steps))
     except AgentGymError as error:
         return replace(grading, error=tidy(str(error)))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plug-in may raise anything
+    except BaseException as error:  # noqa: BLE001 - a plug-in may raise anything
+        pass_interruptions(error)
         return replace(grading, error=tidy(f"{type(error).__name__}: {error}"))
     return replace(grading, grades=grades)
 

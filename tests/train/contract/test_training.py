@@ -118,14 +118,14 @@ def test_the_example_trains_for_two_updates(trained):
     assert "weights in float32 on cpu, tool calls as hermes" in found.stderr
 
 
-def test_a_run_goes_on_with_a_copy_that_samples_while_it_learns(trained, tmp_path):
+def test_a_run_goes_on_with_a_copy_that_samples_while_it_learns(example, trained, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(trained[0], folder)
     config = json.loads((folder / "config.json").read_text())
     config["iterations"] = 3
     config["rollouts"] |= {"staleness": 1, "record": True}
     (folder / "config.json").write_text(json.dumps(config))
-    run("train", "--resume", "--out", folder)
+    run("train", example, "--resume", "--out", folder)
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     before = (trained[0] / "metrics.jsonl").read_text().splitlines()
     assert lines[:3] == [json.loads(line) for line in before]
