@@ -331,7 +331,7 @@ class RemoteSession:
             told = f"{self.address.url}: expected a welcome, got {message.type}"
             raise ServerError("bad_message", told)
         if message.code == "too_fast":
-            await asyncio.sleep(message.retry_after_s or 1.0)
+            await asyncio.sleep(min(message.retry_after_s or 1.0, self.address.reconnect_s))
             raise ConnectionError(message.message)
         if message.code == "unknown_session":
             told = (

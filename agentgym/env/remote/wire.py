@@ -31,6 +31,9 @@ MAX_REPLY_BYTES: Final = 64 * 2**20
 
 _MOST_PROBLEMS: Final = 100
 
+_MOST_MARKS: Final = 1_000_000
+"""Commas and opening brackets of a reply; its values take 100 MB."""
+
 _HEAD: Final = struct.Struct(">I")
 
 _encoded = encoder(default=dict)
@@ -246,7 +249,7 @@ class ErrorMessage(_FromServer):
     score: float | None = None
     outcome: bool | None = None
     verdict: dict[str, Any] | None = None
-    retry_after_s: float | None = None
+    retry_after_s: float | None = Field(None, ge=0, allow_inf_nan=False)
 
 
 Response: TypeAlias = Annotated[
@@ -297,6 +300,8 @@ def read_response(frame: str | bytes) -> tuple[Response, bytes]:
             raise ValueError(f"a frame of {len(frame)} bytes has no length of its JSON")
         end = _HEAD.size + _HEAD.unpack_from(frame)[0]
         frame, picture = frame[_HEAD.size : end], frame[end:]
+    if bounds.is_too_rich(frame, _MOST_MARKS):
+        raise ValueError(f"more than {_MOST_MARKS:,} values; expected fewer")
     try:
         return _RESPONSES.validate_json(frame), picture
     except ValidationError as error:
