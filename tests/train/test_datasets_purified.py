@@ -260,6 +260,6 @@ def test_refused_episodes_are_counted_with_their_reason(shop, tmp_path):
 
 def test_programs_that_repeat_two_signs_are_not_compared_for_hours():
     steps = [*(bash("ax" * 4_000, code=1) for _ in range(5)), bash("ay" * 4_000)]
-    began_s = time.monotonic()
+    began_s = time.process_time()
     assert purify(steps, INTERFACE).uncorrected == (0, 1, 2, 3, 4)
-    assert time.monotonic() - began_s < 60
+    assert time.process_time() - began_s < 60
