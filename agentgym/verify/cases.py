@@ -72,6 +72,7 @@ class StepManifest(Manifest):
 
     Attributes:
         replies: The saved replies that a `message_user` sends.
+        left: Whether the user leaves the conversation after them.
     """
 
     tool: str
@@ -80,6 +81,7 @@ class StepManifest(Manifest):
     effect: Effect = Effect.CHANGED
     tokens: int = Field(default=0, ge=0)
     replies: tuple[ReplyManifest, ...] = ()
+    left: bool = False
 
 
 class CallManifest(Manifest):
@@ -215,7 +217,7 @@ def _gone(value: str | FileManifest) -> bool:
 def _step(number: int, step: StepManifest) -> Step:
     decision = Decision(Action(step.tool, step.arguments), usage=TokenUsage(0, step.tokens))
     sent = tuple(SentReply(one.reply, one.fields) for one in step.replies)
-    turn = UserTurn(step.text)
+    turn = UserTurn(step.text, left=step.left)
     events = [StepEvent(StepEventKind.USER, "user", "answered", turn, UserMessage("", sent))]
     seen = Observation(step.text, effect=step.effect)
     return Step(number, decision, seen, events=tuple(events) if sent else ())

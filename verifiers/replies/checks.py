@@ -93,6 +93,23 @@ def sent(
     return result(True, f"said: {', '.join(' or '.join(one.ids) for one in expected)}")
 
 
+def heard_out(evidence: Evidence) -> CheckResult:
+    """The user had nothing more to say: they have left the conversation.
+
+    Channel: trace. Use it if the instruction says that the task is done when the user has left.
+
+    Example:
+        use = "replies.heard_out"
+
+    Args:
+        evidence: Of the episode.
+    """
+    turns = [event.turn for step in evidence.steps for event in step.events if event.turn]
+    if any(turn.left for turn in turns):
+        return result(True, "the user has left the conversation")
+    return result(False, f"the user is still there after {len(turns)} answers")
+
+
 @dataclass(frozen=True)
 class _Expected:
     """A reply as a rubric describes it."""

@@ -36,19 +36,38 @@ def one_visit(
     return CheckResult(CheckStatus.PASS, "one visit, as he wished last")
 
 
-def told_once(evidence: Evidence, email: str) -> CheckResult:
-    """There is at most one mail between two changes, and exactly one after the last."""
+def told_once(evidence: Evidence, email: str, days: list[str]) -> CheckResult:
+    """There is at most one mail between two changes, and exactly one after the last.
+
+    A mail about a day that he had given up by then is one mail more than necessary: `days` are
+    those that he asked for, at first and with each change.
+    """
     counts = [0]
     for call in evidence.calls:
         if call.tool.startswith("event "):
             counts.append(0)
         elif call.actor == "agent" and call.tool in SENDS:
             mails = {change.rowid for change in call.changed if change.table == "mail_message"}
-            counts[-1] += sum(_went_to(evidence, mail, email) for mail in mails)
+            sent = [mail for mail in mails if _went_to(evidence, mail, email)]
+            wanted = days[min(len(counts), len(days)) - 1]
+            for day in (day for mail in sent for day in _days(evidence, mail) if day != wanted):
+                message = f"a mail has {day}, after he had asked for {wanted}"
+                return CheckResult(CheckStatus.FAIL, message)
+            counts[-1] += len(sent)
     if counts[-1] != 1 or max(counts) > 1:
         message = f"expected one mail after the last change, at most one before each; got {counts}"
         return CheckResult(CheckStatus.FAIL, message)
     return CheckResult(CheckStatus.PASS, "one mail after the last change of mind")
+
+
+def _days(evidence: Evidence, mail: Any) -> list[str]:
+    """Return the days in the form that a mail was made of."""
+    tables = evidence.tables_after
+    return [
+        value["value"]
+        for form in tables.rows("forms_filled", message_id=mail)
+        for value in tables.rows("forms_value", filled_id=form["id"], field="day")
+    ]
 
 
 def _went_to(evidence: Evidence, mail: Any, email: str) -> bool:
