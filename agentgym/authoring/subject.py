@@ -75,7 +75,7 @@ class InitialState:
 
 @dataclass(slots=True)
 class Tally:
-    """What the episodes of an examination come to.
+    """Sums up the episodes of an examination.
 
     Attributes:
         episodes: Their number.
@@ -98,7 +98,7 @@ class Subject:
         calls: Tools of the agent.
         tools: Names of the tools.
         has_sandbox: Whether the environment has a sandbox.
-        tally: What its episodes so far come to.
+        tally: Sums up its episodes so far.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int], stage: Stage) -> None:
