@@ -89,7 +89,7 @@ SMALL = CallLimits(
     operations=1_000,
     sql_steps=200_000,
     result_bytes=10_000,
-    cpu_s=0.2,
+    cpu_s=1.0,
     wall_s=60.0,
     memory_bytes=64 * 2**20,
 )
@@ -107,8 +107,8 @@ def greedy():
     [
         ("count", {"operations": 1_001}, "more than 1,000 operations"),
         ("query", {}, "more than 200,000 steps in the database"),
-        ("spin", {}, "more than 0.2 s of processor time"),
-        ("spin", {"stubborn": True}, "more than 0.2 s of processor time"),
+        ("spin", {}, "more than 1 s of processor time"),
+        ("spin", {"stubborn": True}, "more than 1 s of processor time"),
         ("fill_memory", {}, "more than 67,108,864 bytes of memory"),
         ("shout", {"size": 20_000}, "a result of 20,002 bytes, more than 10,000"),
     ],
