@@ -1,7 +1,7 @@
 """Measures an environment server: steps a second over WebSocket, and the memory of its process.
 
-Four environments are played as the client of a vector environment plays them, over one connection,
-and as four clients do, over one each. OpenEnv's protocol has one environment a connection. Its
+Sixteen environments are played as the client of a vector environment plays them, over one
+connection, and as sixteen clients do, over one each. OpenEnv's protocol has one environment a connection. Its
 server (``openenv-core``) is measured beside it, with an equal environment and the same
 load, if the variable AGENTGYM_OPENENV names the Python of an environment in which it is installed.
 """
@@ -23,7 +23,7 @@ from agentgym.bench.series import Figure, Figures
 VARIABLE: Final = "AGENTGYM_OPENENV"
 """Environment variable with the Python of an environment that has ``openenv-core``."""
 
-_ENVIRONMENTS: Final = 4
+_ENVIRONMENTS: Final = 16
 _START_S: Final = 120.0
 
 _OPENENV: Final = """
@@ -71,18 +71,22 @@ uvicorn.Server(uvicorn.Config(app, log_level="critical")).run(sockets=[listening
 def figures_of_servers() -> tuple[Figure, ...]:
     """Return what is measured; the figures of OpenEnv only if it is installed."""
     own = (
-        Figure("server.steps_per_s", "agentgym serve, 4 environments of one client", "/s"),
-        Figure("server.apart.steps_per_s", "  4 clients with one environment each", "/s"),
+        Figure(
+            "server.steps_per_s", f"agentgym serve, {_ENVIRONMENTS} environments of a client", "/s"
+        ),
+        Figure("server.apart.steps_per_s", f"  {_ENVIRONMENTS} clients with one each", "/s"),
         Figure("server.memory_mb", "  memory of its process", "MB"),
     )
     if not os.environ.get(VARIABLE):
         return own
     return (
         *own,
-        Figure("openenv.steps_per_s", "OpenEnv's server, 4 clients with one environment", "/s"),
+        Figure(
+            "openenv.steps_per_s", f"OpenEnv's server, {_ENVIRONMENTS} clients with one each", "/s"
+        ),
         Figure("openenv.memory_mb", "  memory of its process", "MB"),
         Figure("server.gain", "steps a second over OpenEnv's", "x", 1.5, at_least=True),
-        Figure("server.apart.gain", "  with 4 clients", "x"),
+        Figure("server.apart.gain", f"  with {_ENVIRONMENTS} clients", "x"),
         Figure("server.memory_ratio", "memory over OpenEnv's", "x", 0.5),
     )
 
