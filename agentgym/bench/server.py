@@ -1,9 +1,10 @@
 """Measures an environment server: steps a second over WebSocket, and the memory of its process.
 
 Sixteen environments are played as the client of a vector environment plays them, over one
-connection, and as sixteen clients do, over one each. OpenEnv's protocol has one environment a connection. Its
-server (``openenv-core``) is measured beside it, with an equal environment and the same
-load, if the variable AGENTGYM_OPENENV names the Python of an environment in which it is installed.
+connection, and as sixteen clients do, over one each. OpenEnv's protocol has one environment a
+connection. Its server (``openenv-core``) is measured beside it, with an equal environment and the
+same load, if the variable AGENTGYM_OPENENV names the Python of an environment in which it is
+installed.
 """
 
 from __future__ import annotations
