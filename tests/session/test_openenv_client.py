@@ -341,7 +341,7 @@ def test_a_server_that_does_not_run_is_told():
 
 
 def test_the_password_is_sent_as_openenv_sends_it_and_never_shown(counter):
-    url = counter.url.replace("127", "token:a%20b@127")
+    url = counter.url.replace("127.0.0.1", "token:a%20b@127.0.0.1")
     env = agentgym.make(server=url)
     env.reset(seed=1)
     shown = base64.b64encode(b"token:a b").decode()

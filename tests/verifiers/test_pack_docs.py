@@ -61,7 +61,7 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "settings": "holds only_changed",
         "page": "reward state",
         "processes": "alive listening none_left",
-        "replies": "only sent",
+        "replies": "heard_out only sent",
         "reports": "junit pytest",
         "services": "called changed_to count mentions never_called only_changed order "
         "read_before_write row unchanged",
