@@ -170,7 +170,7 @@ class RemoteSession:
     def _send_soon(self, *texts: str) -> None:
         """Send messages at the end of this turn of the event loop, with its others in one write.
 
-        A message alone costs the server and the client a third more than one of four.
+        The server reads them together, and answers them together, which costs both sides less.
         """
         if texts and not self._unsent:
             asyncio.get_running_loop().call_soon(self._send_together)
