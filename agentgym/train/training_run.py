@@ -18,7 +18,7 @@ from agentgym.errors import RecordError
 from agentgym.record.folder import RunFolder
 from agentgym.record.store import RunStore
 from agentgym.records import Json
-from agentgym.regular_file import read_regular
+from agentgym.regular_file import TEXT_BYTES
 from agentgym.train.config import TrainConfig
 from agentgym.train.foreign_files import refuse_no_checkpoint
 from agentgym.train.rollouts import POLICY
@@ -80,7 +80,7 @@ class TrainingRun:
             RecordError: It holds none, or one that is damaged.
         """
         try:
-            text = read_regular(folder / _CONFIG).decode()
+            text = RunFolder(folder).read(_CONFIG, TEXT_BYTES).decode()
             return cls(folder, TrainConfig.model_validate_json(text))
         except FileNotFoundError:
             raise RecordError(f"{folder} holds no training run") from None

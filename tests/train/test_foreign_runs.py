@@ -296,3 +296,13 @@ seeds = [1]
     with pytest.raises(ConfigError) as refused:
         load_config(tmp_path / "odd.toml")
     assert why in str(refused.value)
+
+
+def test_a_configuration_is_read_through_no_link(tmp_path):
+    secret, folder = tmp_path / "secret", tmp_path / "run"
+    secret.write_text("a secret")
+    folder.mkdir()
+    (folder / "config.json").symlink_to(secret)
+    with pytest.raises(RecordError) as raised:
+        TrainingRun.resume(folder)
+    assert "a secret" not in str(raised.value)
