@@ -104,6 +104,11 @@ class Dynamics:
         other._step_events, other.acting = list(self._step_events), self.acting
         return other
 
+    def follow(self, earlier: Audit) -> None:
+        """Take note that a new sandbox has taken the place of the one that has this audit."""
+        if self._milestones is not None:
+            self._milestones.follow(self._milestones, earlier)
+
     def close(self) -> None:
         """Stop checking milestones."""
         if self._milestones is not None:

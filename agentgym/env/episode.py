@@ -10,11 +10,12 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from agentgym.env import suspension
 from agentgym.env.answer import check_action, read_answer, told_answer
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.dynamics import Dynamics
@@ -300,6 +301,31 @@ class Episode:
                 await child.close()
                 raise
             return child
+
+    @contextlib.asynccontextmanager
+    async def suspended(self) -> AsyncIterator[None]:
+        """Keep the files of the computer meanwhile, and run nothing of it; see `suspension`.
+
+        What cannot be suspended runs on. The first step afterwards has an event that tells, and a
+        re-execution suspends its computer there, too.
+
+        Raises:
+            SurfaceError: The episode is over.
+            SandboxError: No sandbox could be started at the exit.
+            SurfaceEndedError: The episode has to end: a surface does not come back in what the
+                agent has left.
+        """
+        async with self._turn:
+            self._must_be_live()
+            computer = await suspension.suspend(self._parts)
+            try:
+                yield
+                if computer is not None:
+                    self._must_be_live()
+                    await suspension.resume(self._parts, computer)
+            finally:
+                if computer is not None:
+                    await self.environment.provider.discard(computer.snapshot)
 
     async def finish(self) -> Verdict:
         """End the episode and judge its present state.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -32,7 +32,7 @@ from agentgym.protocols import (
     SurfaceContext,
     UserWorld,
 )
-from agentgym.records import Action, Audit, Observation, Recipe, TaskSandbox
+from agentgym.records import Action, Audit, Json, Observation, Recipe, TaskSandbox
 from agentgym.services.backend import Backend
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
@@ -97,6 +97,29 @@ class EpisodeParts:
             )
         if self.conversation is not None:
             self.calls[MESSAGE_USER.name] = self.conversation.call
+
+    async def attach_saved(self, saved: Sequence[Mapping[str, Json]]) -> None:
+        """Attach a new surface of every kind, and bring each into a saved state.
+
+        Raises:
+            AgentGymError: A surface cannot be attached, or does not come back.
+        """
+        await self.attach()
+        for surface, state in zip(self.surfaces, saved, strict=True):
+            await surface.load(state)
+
+    def follow(self, earlier: Audit) -> None:
+        """Take note that a new sandbox has taken the place of the one that has this audit."""
+        self.earlier = earlier
+        self.dynamics.follow(earlier)
+
+    async def detach(self) -> None:
+        """End the surfaces and the sandbox. Never raises."""
+        for surface in self.surfaces:
+            with contextlib.suppress(SandboxError):
+                await surface.close()
+        self.surfaces.clear()
+        await self.sandbox.close()
 
     def _counted(self, name: str, call: Call) -> Call:
         """Return a function that executes a call of a surface and counts it."""
@@ -163,12 +186,9 @@ class EpisodeParts:
 
     async def close(self) -> None:
         """End every part. Never raises."""
-        for surface in self.surfaces:
-            with contextlib.suppress(SandboxError):
-                await surface.close()
+        await self.detach()
         if self.conversation is not None:
             await self.conversation.close()
-        await self.sandbox.close()
         self.dynamics.close()
         if self.rules is not None:
             self.rules.close()
@@ -339,9 +359,7 @@ async def fork_parts(parts: EpisodeParts) -> EpisodeParts:
         )
         made.pop_all()
     try:
-        await child.attach()
-        for surface, state in zip(child.surfaces, saved, strict=True):
-            await surface.load(state)
+        await child.attach_saved(saved)
     except BaseException:
         await child.close()
         raise

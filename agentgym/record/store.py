@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from os import PathLike
 from pathlib import Path
 
 from agentgym.errors import RecordError
@@ -103,18 +104,21 @@ class RunStore:
 
     @classmethod
     def create(
-        cls, folder: Path, settings: Mapping[str, Json], plans: Sequence[EpisodePlan]
+        cls,
+        folder: str | PathLike[str],
+        settings: Mapping[str, Json],
+        plans: Sequence[EpisodePlan],
     ) -> RunStore:
         """Create a new run and open it for writing.
 
         Raises:
             RecordError: The folder holds a run already or cannot be written.
         """
-        create_database(folder, codec.dumps(settings), map(plan_values, plans))
+        create_database(Path(folder), codec.dumps(settings), map(plan_values, plans))
         return cls.open(folder, readonly=False)
 
     @classmethod
-    def open(cls, folder: Path, *, readonly: bool = True) -> RunStore:
+    def open(cls, folder: str | PathLike[str], *, readonly: bool = True) -> RunStore:
         """Open a run.
 
         Args:
@@ -125,9 +129,9 @@ class RunStore:
             RecordError: The folder holds no run, or the run is damaged, has another format version,
                 or is being written.
         """
-        database = Database(folder, readonly=readonly)
+        database = Database(Path(folder), readonly=readonly)
         try:
-            return cls(folder, database)
+            return cls(Path(folder), database)
         except BaseException:
             database.close()
             raise

@@ -11,11 +11,16 @@ from agentgym.records.values import Json
 
 
 class StepEventKind(StrEnum):
-    """The origin of an event: an ``[[event]]``, a ``[[fault]]`` or the user of the task."""
+    """The origin of an event.
+
+    An ``[[event]]``, a ``[[fault]]`` or the user of the task, or a trainer that suspended the
+    computer before the step and restored it.
+    """
 
     EVENT = "event"
     FAULT = "fault"
     USER = "user"
+    RESTORED = "restored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +97,8 @@ class StepEvent:
     """An event, recorded with the step it belongs to.
 
     Attributes:
-        kind: Event, fault or user.
-        id: Id of the table in the task; for a user's turn its state.
+        kind: Its origin.
+        id: Id of the table in the task; for a user's turn its state; ``computer`` if restored.
         detail: One line on its effect: ``"timeout after commit"``.
         turn: Turn of the user, if the event is one.
         message: The message that the user answers, if it is made of saved replies.

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from agentgym.agents.registry import is_privileged
 from agentgym.env.episode import Episode
-from agentgym.errors import PolicyError
+from agentgym.errors import PolicyError, SurfaceEndedError
 from agentgym.protocols import Agent
 from agentgym.record import codec
 from agentgym.records import Briefing, Decision, Observation
@@ -78,7 +78,8 @@ class Policy:
         A replay therefore executes the same action, and a decision that JSON cannot hold fails.
 
         Raises:
-            PolicyError: The policy failed, or it returned an unusable decision.
+            PolicyError: The policy failed, it returned an unusable decision, or its computer was
+                suspended and cannot be used again as the policy left it.
             AgentError: The agent cannot be asked, and its policy did not cause this.
             OutOfTimeError: The deadline passed.
         """
@@ -95,9 +96,21 @@ class Policy:
             return codec.decision_from_json(value, bounded.usage, bounded.generations)
 
         began_s = asyncio.get_running_loop().time()
-        await until_ready(self._agent)
+        await self._until_ready()
         self._held_s += asyncio.get_running_loop().time() - began_s
         return await self._bounded(ask)
+
+    async def _until_ready(self) -> None:
+        if not isinstance(self._agent, HeldAgent):
+            return
+        if not self._agent.suspends:
+            await self._agent.ready()
+            return
+        try:
+            async with self._episode.suspended():
+                await self._agent.ready()
+        except SurfaceEndedError as error:
+            raise PolicyError(str(error)) from error
 
     @property
     def _deadline(self) -> float:
@@ -137,14 +150,13 @@ class HeldAgent:
     The wait has no deadline, so only a class that derives from this one can ask for it.
     """
 
+    @property
+    def suspends(self) -> bool:
+        """Whether it is held now, and its episode keeps no computer while it waits."""
+        return False
+
     async def ready(self) -> None:
         """Wait until it may act; the time does not count as the agent's."""
-
-
-async def until_ready(agent: object) -> None:
-    """Wait while an agent is held; other agents are always ready."""
-    if isinstance(agent, HeldAgent):
-        await agent.ready()
 
 
 @contextlib.asynccontextmanager

@@ -22,7 +22,7 @@ from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.record.volatile.masking import Masking, command_of
 from agentgym.record.volatile.numbers import excused
 from agentgym.record.volatile.times import Period
-from agentgym.records import Action, Image, Observation, Step
+from agentgym.records import Action, Image, Observation, Step, StepEventKind
 
 _LEAD, _EXCERPT = 20, 80
 _DIFF_LINES, _DIFF_CHARS = 3, 160
@@ -111,6 +111,9 @@ async def reexecute(
             break
         if step.index in forks:
             episode = await _forked(episode)
+        if any(event.kind is StepEventKind.RESTORED for event in step.events):
+            async with episode.suspended():
+                pass
         transition = await episode.step(step.decision, recorded=step.events)
         seen = transition.observation
         now = Period(episode.began_s, time.time())

@@ -23,6 +23,7 @@ from pathlib import Path
 from agentgym.errors import SandboxDiedError, SandboxError
 from agentgym.protocols import FileTree
 from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
+from agentgym.sandbox.carried_through import carried_through
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import kills, memory_group
 from agentgym.sandbox.docker_bases import host_folders, is_over_host
@@ -293,8 +294,10 @@ class DockerSandbox(Supervised):
 
     async def snapshot(self) -> Snapshot:
         """Take a snapshot of the current files; processes continue."""
-        # The caller may be cancelled; the frozen processes must continue even then.
-        return await asyncio.shield(asyncio.ensure_future(self._snapshot()))
+        return await carried_through(self._snapshot(), self._release)
+
+    async def _release(self, snapshot: Snapshot) -> None:
+        await to_thread(self._store.release, *snapshot.layers)
 
     async def _snapshot(self) -> Snapshot:
         async with self._frozen():
@@ -351,7 +354,7 @@ class DockerSandbox(Supervised):
         try:
             return await self._start(self.recipe, snapshot)
         finally:
-            await to_thread(self._store.release, *snapshot.layers)
+            await self._release(snapshot)
 
     async def restore(self, snapshot: Snapshot) -> None:
         """End everything inside and continue from an earlier snapshot."""
@@ -370,7 +373,7 @@ class DockerSandbox(Supervised):
     async def changes(self, since: Snapshot | None = None) -> Sequence[Change]:
         """List paths that differ from `since` (default: the snapshot it started from)."""
         (before,) = (self._image,) if since is None else since.layers
-        return await asyncio.shield(asyncio.ensure_future(self._compared(before)))
+        return await carried_through(self._compared(before))
 
     async def _compared(self, before: str) -> list[Change]:
         # The tree reads by path: a moving guest could lead it out of the layers, or to a FIFO.

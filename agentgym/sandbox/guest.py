@@ -13,6 +13,7 @@ from pathlib import Path
 from agentgym.errors import SandboxDiedError, SandboxError
 from agentgym.protocols import FileTree
 from agentgym.records import Change, Recipe, Snapshot, Usage
+from agentgym.sandbox.carried_through import carried_through
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import ControlGroup
 from agentgym.sandbox.fork_server import ForkServer
@@ -243,8 +244,10 @@ class BubblewrapSandbox(Supervised):
 
     async def snapshot(self) -> Snapshot:
         """Take a snapshot of the current files; processes continue."""
-        # The caller may be cancelled; the frozen processes must continue even then.
-        return await asyncio.shield(asyncio.ensure_future(self._snapshot()))
+        return await carried_through(self._snapshot(), self._release)
+
+    async def _release(self, snapshot: Snapshot) -> None:
+        await to_thread(self._store.release, snapshot.layers)
 
     async def _snapshot(self) -> Snapshot:
         upper = f"{self._upper}/u"
@@ -283,7 +286,7 @@ class BubblewrapSandbox(Supervised):
         try:
             return await self._start(self.recipe, snapshot)
         finally:
-            await to_thread(self._store.release, snapshot.layers)
+            await self._release(snapshot)
 
     async def restore(self, snapshot: Snapshot) -> None:
         """End everything inside and continue from an earlier snapshot."""
@@ -311,7 +314,7 @@ class BubblewrapSandbox(Supervised):
 
     async def changes(self, since: Snapshot | None = None) -> Sequence[Change]:
         """List paths that differ from `since` (default: the snapshot it started from)."""
-        return await asyncio.shield(asyncio.ensure_future(self._changes(since)))
+        return await carried_through(self._changes(since))
 
     async def _changes(self, since: Snapshot | None) -> Sequence[Change]:
         before = self._layers if since is None else since.layers

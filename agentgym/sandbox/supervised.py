@@ -24,6 +24,7 @@ from agentgym.errors import (
 )
 from agentgym.protocols import FileTree
 from agentgym.records import Audit, ExecResult, Process, Recipe
+from agentgym.sandbox.carried_through import carried_through
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.network.handover import accept_connection, accept_listener
 from agentgym.sandbox.network.journal import Journal
@@ -374,7 +375,7 @@ class Supervised(FileTransfer):
         finally:
             # The caller may be cancelled, even while the guest is being stopped; the guest must
             # continue even then.
-            await asyncio.shield(asyncio.ensure_future(self._let_go(freezing, held)))
+            await carried_through(self._let_go(freezing, held))
 
     async def _let_go(self, freezing: asyncio.Future[Any], held: LiveTree | None) -> None:
         await asyncio.wait({freezing})

@@ -28,13 +28,18 @@ class Surplus(StrEnum):
     """They go on, and count for a later batch."""
     PAUSE = "pause"
     """Their episodes wait before their next completion, and go on with the next batch."""
+    SNAPSHOT = "snapshot"
+    """As ``pause``, and they keep a snapshot of their computer instead of a running one."""
     CANCEL = "cancel"
     """Their episodes end unjudged."""
     REISSUE = "reissue"
     """Their episodes end unjudged, and the same instances are begun anew for the next batch."""
 
 
-GOES_ON: Final = (Surplus.CONTINUE, Surplus.PAUSE)
+HELD: Final = (Surplus.PAUSE, Surplus.SNAPSHOT)
+"""The fates of groups whose episodes wait between two batches."""
+
+GOES_ON: Final = (Surplus.CONTINUE, *HELD)
 """The fates of groups whose tokens may come from several versions of the weights."""
 
 
@@ -136,7 +141,7 @@ class RolloutEngine:
         Raises:
             RecordError: None of the episodes has a score.
         """
-        if self._surplus is Surplus.PAUSE:
+        if self._surplus in HELD:
             self._rollouts.go_on()
         played_at_most = self._batch * (1 + self._refills)
         alike_before = self.counters["alike"]
@@ -228,7 +233,7 @@ class RolloutEngine:
         chosen = sorted(self._ready)[: self._batch]
         groups = tuple(self._ready.pop(number) for number in chosen)
         self.counters["accepted"] += len(groups)
-        if self._surplus is Surplus.PAUSE:
+        if self._surplus in HELD:
             self._rollouts.hold()
         if self._surplus not in GOES_ON:
             again = await self._cancel()

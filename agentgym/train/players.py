@@ -20,6 +20,7 @@ from agentgym.env.environment import Environment
 from agentgym.env.opening import load_built
 from agentgym.record.store import RunStore
 from agentgym.train.config import TrainConfig
+from agentgym.train.engine import Surplus
 from agentgym.train.loading import LoadedPolicy
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.rollouts import Assignment, Group, Rollouts
@@ -172,6 +173,7 @@ def policy_maker(
             temperature=config.rollouts.temperature,
             seed=int.from_bytes(hashlib.sha256(told.encode()).digest()[:8]),
             going=going,
+            suspend=config.rollouts.surplus is Surplus.SNAPSHOT,
         )
 
     return make

@@ -45,6 +45,7 @@ class TokenPolicy(HeldAgent):
         seed: Episodes of one seed and task differ by this seed.
         pictures: The pictures of the sampler's model; None: the policy sees text only.
         going: Each completion waits until it is set; None: it does not wait.
+        suspend: Whether its episode keeps no computer while it waits.
     """
 
     def __init__(
@@ -57,8 +58,10 @@ class TokenPolicy(HeldAgent):
         seed: int = 0,
         pictures: PictureTable | None = None,
         going: asyncio.Event | None = None,
+        suspend: bool = False,
     ) -> None:
-        self._pictures, self._seen, self._going = pictures, list[Image](), going
+        self._pictures, self._seen = pictures, list[Image]()
+        self._going, self._suspend = going, suspend
         self._sampler, self._template = sampler, template
         self._limit, self._temperature, self._seed = limit, temperature, seed
         self._dialogue = Dialogue()
@@ -102,6 +105,11 @@ class TokenPolicy(HeldAgent):
             failure.usage, failure.generations = usage, (generation,)
             raise failure from None
         return Decision(action, usage=usage, generations=(generation,))
+
+    @property
+    def suspends(self) -> bool:
+        """Whether it is held now, and its episode keeps no computer while it waits."""
+        return self._suspend and self._going is not None and not self._going.is_set()
 
     async def ready(self) -> None:
         """Wait while it is held; that time does not count as the agent's."""

@@ -19,7 +19,7 @@ from agentgym.record.reading import expect
 from agentgym.task.model import Task
 from agentgym.train.cluster_player import open_cluster_player
 from agentgym.train.curriculum import Curriculum
-from agentgym.train.engine import RolloutEngine, Surplus
+from agentgym.train.engine import HELD, RolloutEngine
 from agentgym.train.learner import Learner
 from agentgym.train.loading import LoadedPolicy, load_policy
 from agentgym.train.players import LocalPlayer, Player, open_environments
@@ -254,10 +254,10 @@ async def open_trainer(
         ConfigError: Episodes on workers are to wait between two batches.
     """
     config = run.config
-    if cluster is not None and config.rollouts.surplus is Surplus.PAUSE:
+    if cluster is not None and config.rollouts.surplus in HELD:
         raise ConfigError(
-            'rollouts.surplus: "pause" needs episodes in this process; with workers, expected '
-            '"cancel", "reissue" or "continue"'
+            f'rollouts.surplus: "{config.rollouts.surplus}" needs episodes in this process; '
+            'with workers, expected "cancel", "reissue" or "continue"'
         )
     loaded = load_policy(config.policy, seed=config.seed)
     for note in loaded.notes:

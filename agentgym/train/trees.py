@@ -29,7 +29,7 @@ from agentgym.manifest import Manifest
 from agentgym.protocols import Agent
 from agentgym.record.store import RunStore
 from agentgym.records import Action, Briefing, Decision, Effect, Observation, Step, ToolSpec
-from agentgym.rollout.policy import HeldAgent, releasing, until_ready
+from agentgym.rollout.policy import HeldAgent, releasing
 from agentgym.rollout.reexecution import Reexecution
 from agentgym.rollout.run import EpisodeResult, Rollout
 
@@ -258,8 +258,13 @@ class _Branch(HeldAgent):
             await self._branch(decision, observation, tools, history)
         return decision
 
+    @property
+    def suspends(self) -> bool:
+        return isinstance(self._policy, HeldAgent) and self._policy.suspends
+
     async def ready(self) -> None:
-        await until_ready(self._policy)
+        if isinstance(self._policy, HeldAgent):
+            await self._policy.ready()
 
     async def close(self) -> None:
         await self._policy.close()

@@ -122,7 +122,7 @@ def test_an_episode_comes_back_whole(run):
     recorder.note(NASTY)
     recorder.finish(VERDICT, duration_s=2.5, error="none " + NASTY, audit=AUDIT)
 
-    with_reader = RunStore.open(run.folder)
+    with_reader = RunStore.open(str(run.folder))
     row = with_reader.episode(1)
     assert (row.state, row.verdict, row.duration_s, row.reset_s) == ("done", VERDICT, 2.5, 0.25)
     assert (row.params, row.sandbox) == ({"host": "web-1", "count": 3}, "bubblewrap")

@@ -1,6 +1,8 @@
 """What hostile or unlucky guests and dying hosts do to a sandbox."""
 
 import asyncio
+import contextlib
+import gc
 import hashlib
 import os
 import re
@@ -19,7 +21,15 @@ from agentgym.errors import (
     SandboxLimitError,
 )
 from agentgym.records import Snapshot
-from agentgym.sandbox import docker_store, fork_server, guest, runtime, store, watch
+from agentgym.sandbox import (
+    carried_through,
+    docker_store,
+    fork_server,
+    guest,
+    runtime,
+    store,
+    watch,
+)
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider
 from agentgym.sandbox.layer_names import MAX_LAYERS
@@ -195,6 +205,40 @@ async def test_closing_leaves_no_process_and_no_folder(provider, recipe, tmp_pat
     assert [p.name for p in (tmp_path / "store/live").glob("*/*")] == ["lock"]
     if provider.name == "docker":
         assert not containers_of(tmp_path / "store")
+
+
+async def test_a_cancelled_snapshot_is_dropped_and_tells_nobody(tmp_path, recipe):
+    told = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    provider = BubblewrapProvider(tmp_path / "store")
+    sandbox = await provider.start(recipe())
+    await sandbox.write_file("/tmp/note", b"kept")
+    before = await held_layers(provider)
+    for turns in range(0, 60, 4):
+        taking = asyncio.create_task(sandbox.snapshot())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        taking.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await provider.discard(await taking)
+    assert (await sandbox.exec(["cat", "/tmp/note"])).stdout == b"kept"
+    assert await held_layers(provider) == before
+    last = asyncio.create_task(sandbox.snapshot())
+    await asyncio.sleep(0)
+    last.cancel()
+    await sandbox.close()
+    await provider.close()
+    del last
+    gc.collect()
+    await asyncio.sleep(0.05)
+    assert not told
+
+
+async def held_layers(provider):
+    """Return what is in use, once no withdrawal of a snapshot is under way."""
+    while carried_through._WITHDRAWALS:
+        await asyncio.sleep(0.01)
+    return dict((await provider._ready())._references)
 
 
 @pytest.mark.docker

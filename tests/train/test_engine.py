@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentgym.errors import RecordError
 from agentgym.train.curriculum import Curriculum, Difficulty
-from agentgym.train.engine import GOES_ON, RolloutEngine, Surplus
+from agentgym.train.engine import GOES_ON, HELD, RolloutEngine, Surplus
 from agentgym.train.rollouts import Group, Trajectory
 from agentgym.train.samples import EpisodeTokens
 
@@ -163,9 +163,10 @@ def test_surplus_groups_are_begun_anew_if_that_is_asked_for():
     assert {group.assignment.number for group in second.played} & cancelled
 
 
-def test_surplus_groups_wait_between_two_batches_if_that_is_asked_for():
+@pytest.mark.parametrize("surplus", HELD)
+def test_surplus_groups_wait_between_two_batches_if_that_is_asked_for(surplus):
     played = Played(3, alike=0.0, steps=40)
-    engine = engine_of(played, overprovision=2.0, staleness=1, surplus=Surplus.PAUSE)
+    engine = engine_of(played, overprovision=2.0, staleness=1, surplus=surplus)
 
     async def run():
         first = await engine.batch()

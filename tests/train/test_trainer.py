@@ -18,9 +18,10 @@ from agentgym.cli.app import app
 from agentgym.cluster.place import ClusterOptions
 from agentgym.errors import ConfigError, RecordError
 from agentgym.record.store import RunStore
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.train.config import Correction, load_config
 from agentgym.train.curve import draw_curve
-from agentgym.train.engine import GOES_ON, Surplus
+from agentgym.train.engine import GOES_ON, HELD, Surplus
 from agentgym.train.loading import load_policy
 from agentgym.train.players import LocalPlayer, open_environments
 from agentgym.train.progress import TrainingProgress
@@ -177,8 +178,39 @@ def test_a_policy_waits_while_its_player_holds_it_and_one_that_measures_does_not
     assert len(measured.trajectories) == len(learnt.trajectories) == 2
 
 
-def test_workers_cannot_let_episodes_wait(small, tmp_path):
-    rollouts = small().rollouts.model_copy(update={"staleness": 1, "surplus": Surplus.PAUSE})
+@pytest.mark.skipif(bool(BubblewrapProvider().problems()), reason="no bubblewrap sandbox")
+@pytest.mark.parametrize("surplus", HELD)
+def test_episodes_that_wait_keep_their_sandboxes_or_snapshots_of_them(surplus):
+    terminal = load_config(Path(__file__).parents[2] / "examples" / "tiny-terminal.toml")
+    rollouts = terminal.rollouts.model_copy(update={"staleness": 1, "surplus": surplus})
+
+    async def run():
+        config = terminal.model_copy(update={"rollouts": rollouts})
+        loaded = load_policy(config.policy, seed=0)
+        async with open_environments(config) as environments:
+            environment = environments[config.tasks[0]]
+            player = LocalPlayer(config, loaded, environments, None)
+            await player.update(0, lambda: None)
+            player.hold()
+            playing = asyncio.create_task(player.group(Assignment(0, config.tasks[0], 0, 2)))
+            while len(environment.live) < 2:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.5)
+            running = len(environment.provider._open)
+            player.go_on()
+            learnt = await playing
+            await player.close()
+            return running, len(environment.provider._open), learnt
+
+    running, after, learnt = asyncio.run(run())
+    assert running == (2 if surplus is Surplus.PAUSE else 0)
+    assert after == 0
+    assert len(learnt.trajectories) == 2
+
+
+@pytest.mark.parametrize("surplus", HELD)
+def test_workers_cannot_let_episodes_wait(small, tmp_path, surplus):
+    rollouts = small().rollouts.model_copy(update={"staleness": 1, "surplus": surplus})
     run = TrainingRun.create(tmp_path / "run", small(rollouts=rollouts))
     told = TrainingProgress(Console(file=io.StringIO()), 1)
 
@@ -186,7 +218,7 @@ def test_workers_cannot_let_episodes_wait(small, tmp_path):
         async with open_trainer(run, told, ClusterOptions("local", 1)):
             pass
 
-    with pytest.raises(ConfigError, match='"pause" needs episodes in this process'):
+    with pytest.raises(ConfigError, match=f'"{surplus}" needs episodes in this process'):
         asyncio.run(begin())
 
 
