@@ -16,18 +16,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from agentgym.env import suspension
-from agentgym.env.answer import check_action, read_answer, told_answer
-from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import EndedEpisode
+from agentgym.env.execution import Execution
 from agentgym.env.first_observation import first_observation, with_lines
 from agentgym.env.kept_calls import KeptCalls
 from agentgym.env.parts import EpisodeParts, fork_parts, make_parts
 from agentgym.env.prefix_replay import repeat
-from agentgym.env.survival import survived
 from agentgym.env.transition import Transition
 from agentgym.errors import (
-    ActionError,
     SandboxDiedError,
     SandboxEndedError,
     SandboxError,
@@ -39,7 +36,6 @@ from agentgym.errors import (
 )
 from agentgym.protocols import Sandbox, Surface
 from agentgym.records import (
-    Action,
     Audit,
     Effect,
     Observation,
@@ -108,8 +104,7 @@ class Episode:
         self.forked_at = 0
         self._parts, self._started_s = parts, started_s
         self._turn = asyncio.Lock()
-        self._answer: str | None = None
-        self._gave_up: str | None = None
+        self._execution = Execution(parts)
         self._kept = KeptCalls()
         self.environment.live.add(self)
 
@@ -198,7 +193,7 @@ class Episode:
             parts.conversation.expect(recorded)
         started, alive, told = time.perf_counter(), True, ""
         try:
-            seen, ended = await self._act(taken.action)
+            seen, ended = await self._execution.act(taken.action)
         except SandboxEndedError as error:
             seen, ended = Observation(text=str(error), effect=Effect.ERROR), True
             alive = False
@@ -227,37 +222,10 @@ class Episode:
         verdict = await self._finish()
         return Transition(observation, verdict.score, ended, not ended, verdict)
 
-    async def _act(self, action: Action) -> tuple[Observation, bool]:
-        """Execute an action; return its observation, and whether it ends the episode."""
-        try:
-            if action.tool == "" and action.arguments.keys() == {"malformed"}:
-                raise ActionError(str(action.arguments["malformed"])[:200])
-            if action.tool == SUBMIT.name:
-                answer = read_answer(self.environment.answer, action)
-                return await self._submit(action, answer)
-            manifest = self.instance.task.manifest
-            check_action(action, self.environment.tools, replies=manifest.replies)
-        except ActionError as error:
-            return Observation(text=f"error: {error}", effect=Effect.ERROR), False
-        if action.tool == GIVE_UP.name:
-            self._gave_up = str(action.arguments["reason"])
-            return Observation(text="gave up"), True
-        call = self._parts.calls[action.tool]
-        seen = await self.dynamics.call(action, lambda legal: survived(call, legal))
-        return seen, self._parts.ended
-
-    async def _submit(self, action: Action, answer: str) -> tuple[Observation, bool]:
-        parts = self._parts
-        if parts.rules is not None:
-            following = await parts.rules.submit(parts.sandbox, answer)
-            if following is not None:
-                return Observation(text=following), False
-        self._answer = answer
-        return Observation(text=told_answer(self.environment.answer, action, answer)), True
-
     async def _pass_time(self, step: Step, over: bool) -> str:
+        answer, gave_up = self._execution.answer, self._execution.gave_up
         return await self.dynamics.advance(
-            self.sandbox, self.steps, step, answer=self._answer, gave_up=self._gave_up, over=over
+            self.sandbox, self.steps, step, answer=answer, gave_up=gave_up, over=over
         )
 
     async def fork(self) -> Episode:
@@ -289,7 +257,7 @@ class Episode:
             child.instance, child.first = self.instance, self.first
             child.assignment = self.assignment
             child.steps, child.began_s = list(self.steps), self.began_s
-            child._answer, child._gave_up = self._answer, self._gave_up
+            child._execution = replace(self._execution, parts=child._parts)
             child._kept = replace(self._kept)
             child.reset_s = time.perf_counter() - started_s
             try:
@@ -349,7 +317,7 @@ class Episode:
                 self.audit = await parts.audit()
             if parts.rules is not None:
                 # Such tests see the agent's processes, so nothing is ended before them.
-                gave_up = self._gave_up is not None
+                gave_up = self._execution.gave_up is not None
                 verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
                 return await to_thread(versioned, verdict, self.instance.task)
             return await self._judge(await parts.sandbox.seal(), over=True, grading=grading)
@@ -391,8 +359,8 @@ class Episode:
                 changes=changes,
                 audit=self.audit,
                 steps=tuple(self.steps),
-                answer=self._answer,
-                gave_up=self._gave_up,
+                answer=self._execution.answer,
+                gave_up=self._execution.gave_up,
                 services=self.dynamics.services_seen(),
             )
             ended = EndedEpisode(

@@ -160,7 +160,7 @@ async def test_no_answer_is_wanted(write):
     episode = await environment.start(0)
     seen = await episode.step(Action("submit", {"answer": "All of it is done."}))
     assert seen.terminated and "without the text" in seen.observation.text
-    assert episode._answer == ""
+    assert episode._execution.answer == ""
     episode = await environment.start(0)
     assert (await episode.step(Action("submit"))).observation.text == "submitted"
 

@@ -14,6 +14,7 @@ from shop_task import write_shop
 import agentgym
 from agentgym.env import registration
 from agentgym.env.environment import Environment
+from agentgym.env.execution import Execution
 from agentgym.env.outcome import Ending
 from agentgym.env.portal import portal
 from agentgym.env.recording import EpisodeRecording
@@ -244,9 +245,10 @@ async def test_a_fork_that_breaks_is_recorded_by_its_boundary(shop, store, monke
     async def dies(*_):
         raise SandboxDiedError("the supervisor is gone")
 
-    monkeypatch.setattr(child, "_act", dies)
-    with pytest.raises(SandboxDiedError):
-        await child.step(say())
+    with monkeypatch.context() as patch:
+        patch.setattr(Execution, "act", dies)
+        with pytest.raises(SandboxDiedError):
+            await child.step(say())
     await child.close()
     row = store.episode(2)
     assert (row.verdict.status, row.error, row.steps) == (
