@@ -28,6 +28,8 @@ from agentgym.regular_file import read_regular
 Location: TypeAlias = tuple[int | str, ...]
 """Position of a value in a document: keys and array indices, outermost first."""
 
+_MOST_PROBLEMS = 6
+
 _EXPECTED = {
     "bool_type": "true or false",
     "dict_type": "a table",
@@ -286,6 +288,24 @@ def _problem(details: ErrorDetails, model: type[Manifest]) -> tuple[Location, st
     if message.startswith("Input should be "):
         return at, f"expected {message.removeprefix('Input should be ')}, got {_seen(value)}"
     return at, f"{message}, got {_seen(value)}"
+
+
+def read_json(text: str | bytes, model: type[M]) -> M:
+    """Validate a JSON text that a program has written.
+
+    Raises:
+        ValueError: One line names the first problems, e.g. ``rollouts.jobs: expected an integer,
+            got 'many'``.
+    """
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as fault:
+        told = []
+        for details in fault.errors(include_url=False)[:_MOST_PROBLEMS]:
+            at, what = _problem(details, model)
+            what = details["msg"] if details["type"] == "json_invalid" else what
+            told.append(": ".join(filter(None, [".".join(map(str, at)), what])))
+        raise ValueError("; ".join(told)) from fault
 
 
 def _is_tag(part: int | str) -> bool:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from pydantic import ValidationError
 from tensorboardX import SummaryWriter
 
 from agentgym import __version__
 from agentgym.errors import RecordError
+from agentgym.manifest import read_json
 from agentgym.record.folder import RunFolder
 from agentgym.record.store import RunStore
 from agentgym.records import Json
@@ -80,11 +80,10 @@ class TrainingRun:
             RecordError: It holds none, or one that is damaged.
         """
         try:
-            text = RunFolder(folder).read(_CONFIG, TEXT_BYTES).decode()
-            return cls(folder, TrainConfig.model_validate_json(text))
+            return cls(folder, read_json(RunFolder(folder).read(_CONFIG, TEXT_BYTES), TrainConfig))
         except FileNotFoundError:
             raise RecordError(f"{folder} holds no training run") from None
-        except (OSError, UnicodeDecodeError, ValidationError) as error:
+        except (OSError, ValueError) as error:
             raise RecordError(f"{folder / _CONFIG}: damaged: {error}") from error
 
     def note(self, metrics: Metrics) -> None:

@@ -287,6 +287,15 @@ def test_a_damaged_run_is_refused(whole, tmp_path, damage):
         train(TrainingRun.resume(tmp_path))
 
 
+def test_the_fields_of_a_damaged_configuration_are_named_on_one_line(whole, tmp_path):
+    config = json.loads((whole[0] / "config.json").read_text())
+    config["rollouts"]["jobs"] = "many"
+    (tmp_path / "config.json").write_text(json.dumps(config | {"x": 1}))
+    told = r"damaged: rollouts.jobs: expected an integer, got 'many'; x: unknown field 'x'; [^\n]*$"
+    with pytest.raises(RecordError, match=told):
+        TrainingRun.resume(tmp_path)
+
+
 def test_a_folder_without_a_run_cannot_be_resumed(tmp_path):
     with pytest.raises(RecordError, match="holds no training run"):
         TrainingRun.resume(tmp_path)
