@@ -54,3 +54,9 @@ def test_commands_in_their_order(tmp_path, warm_command):
                 timeout=250,
             )
         assert done.returncode == 0, f"{line}: {done.stderr}"
+
+
+def test_the_table_of_suites_has_their_numbers_of_tasks():
+    told = re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", README, re.M)
+    found = {suite.name: len([*suite.glob("*/task.toml")]) for suite in (ROOT / "tasks").iterdir()}
+    assert {name: int(count) for name, count in told if name in found} == found
