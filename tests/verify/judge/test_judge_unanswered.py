@@ -113,6 +113,32 @@ def test_an_outage_is_an_error_whenever_it_comes(
         make("reader?retries=0&timeout_s=2").decide(SAYS, [SHORT])
 
 
+def test_a_text_on_which_the_server_fails_is_not_met(serve: Any, make: Any) -> None:
+    # Servers fail so at what their parsers cannot read, which the agent can write.
+    serve(provoked(lambda _: Status(500, "Failed to parse input at pos 3")))
+    found = make("reader?retries=0").decide(SAYS, [SHORT])
+    assert (found.met, found.score) == (Met.NO, 0.0)
+    assert "answered 500" in found.reasons
+    cut = make("reader?retries=0").decide(SAYS, [LONG])
+    assert cut.met == Met.YES and "Shown less, because: " in cut.reasons
+
+
+def test_a_server_that_fails_again_about_less_is_asked_whether_it_works(
+    serve: Any, make: Any
+) -> None:
+    asked: list[Any] = []
+
+    def script(request: Any) -> Any:
+        asked.append(request)
+        return Status(500) if len(asked) <= 2 else Reader()(request)
+
+    serve(script)
+    # It was down for the first request and the control.
+    with pytest.raises(VerifierError, match="about an empty exhibit: .*answered 500"):
+        make("reader?retries=0").decide(SAYS, [SHORT])
+    assert len(asked) == 2
+
+
 def writes_on_and_on(request: Any) -> Any:
     if "max_completion_tokens" not in request:
         return Endless("headers")
