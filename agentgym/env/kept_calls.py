@@ -12,6 +12,9 @@ from agentgym.records.bounds import malformed, memory_of
 KEPT_BYTES: Final = 16 * 2**20
 """Memory that the calls and replies of one episode may take together."""
 
+_SCALARS: Final = frozenset((str, int, float, bool, type(None)))
+"""Types of most values: a call may have 100,000, and other episodes wait meanwhile."""
+
 
 @dataclass(slots=True)
 class KeptCalls:
@@ -45,7 +48,9 @@ class KeptCalls:
 def _copied(value: Any) -> Any:
     """Return a copy of a JSON value within its bounds; its depth is bounded, too."""
     if isinstance(value, Mapping):
-        return {name: _copied(part) for name, part in value.items()}
+        return {
+            name: part if type(part) in _SCALARS else _copied(part) for name, part in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_copied(part) for part in value]
+        return [part if type(part) in _SCALARS else _copied(part) for part in value]
     return value
