@@ -110,8 +110,8 @@ class ModelJudge:
         self._cache = cache or AnswerCache()
         self._forms = Forms()
         self._answers_control: set[Criterion] = set()
-        self._slow: set[str] = set()
-        """Digests of long texts about which it wrote without end."""
+        self._slow: set[frozenset[str]] = set()
+        """Digests of the long texts that were shown together when it wrote without end."""
 
     def decide(
         self,
@@ -162,7 +162,8 @@ class ModelJudge:
         poll_s: float | None,
     ) -> Judgement:
         """Ask about all exhibits, then about fewer, then test whether they are the cause."""
-        exhibits = [withheld(e) if _digest(e) in self._slow else e for e in exhibits]
+        slow = self._slow_in(exhibits)
+        exhibits = [withheld(e) if _digest(e) in slow else e for e in exhibits]
         try:
             return await self._timed_poll(client, criterion, exhibits, votes, top_k, poll_s)
         except UnansweredError as error:
@@ -184,8 +185,17 @@ class ModelJudge:
             await self._ask_control(client, criterion, first, prompt_s)
         if was_late:
             long = [exhibit for exhibit in exhibits if len(exhibit.text) >= WITHHELD_CHARS]
-            self._slow.update(map(_digest, long))
+            if long:
+                self._slow.add(frozenset(map(_digest, long)))
         return blamed(criterion, votes, self.name, again)
+
+    def _slow_in(self, exhibits: Sequence[Exhibit]) -> frozenset[str]:
+        """Return the digests of texts that made it late together, where all are shown again.
+
+        One of them alone may be innocent, and be shown in the episodes of other agents.
+        """
+        shown = {_digest(exhibit) for exhibit in exhibits} if self._slow else set[str]()
+        return frozenset().union(*(texts for texts in self._slow if texts <= shown))
 
     async def _ask_control(
         self,

@@ -171,6 +171,21 @@ def test_a_text_that_makes_it_write_without_end_is_not_met(
     assert "left out" in json.dumps(server.requests[-1]) and other.votes
 
 
+def test_a_text_beside_one_that_makes_it_late_is_shown_to_others(
+    serve: Any, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent must not keep the judge from what other agents left as they found it, too."""
+    monkeypatch.setattr("agentgym.verify.judge.model.PROMPT_SHARE", 20)
+    serve(provoked(writes_on_and_on))
+    judge = make("reader?retries=0&timeout_s=1")
+    shared = Exhibit("E1", "file", "everybody has it", "kettle " + "y" * 3_000)
+    endless = Exhibit("E2", "file", "a", POISON + "x" * 2_000 + POISON)
+    assert judge.decide(SAYS, [shared, endless]).met == Met.NO
+    other = Criterion(f"{SAYS.text} again")
+    found = judge.decide(other, [shared])
+    assert (found.met, found.left_out) == (Met.YES, ())
+
+
 def test_a_server_that_is_slow_with_everything_is_an_error(
     serve: Any, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
