@@ -93,6 +93,14 @@ def may_be_content(error: EndpointError) -> bool:
     return provoked or error.status in _MAY_BE_CONTENT
 
 
+def is_server_failure(error: EndpointError) -> bool:
+    """Whether a server that can be reached kept failing at the request.
+
+    Some servers fail so at a text that they cannot parse; one that is down fails at all of them.
+    """
+    return error.status is not None and error.status >= 500
+
+
 class _AttemptError(Exception):
     """One attempt failed; `transient` tells whether another may succeed."""
 
@@ -200,7 +208,8 @@ class Endpoint:
         except TimeoutError as error:
             late = f"{self._url}: no complete reply within {self._timeout_s:g} s"
             if failed is not None:
-                raise EndpointError(f"{late}; before that: {failed}") from error
+                told = f"{late}; before that: {failed}"
+                raise EndpointError(told, failed.status) from error
             raise EndlessReplyError(
                 f"{late}; a slow model needs more: openai:<model>?timeout_s=1200"
             ) from error
@@ -232,7 +241,8 @@ class Endpoint:
         if not failure.transient:
             raise EndpointError(str(failure), failure.status) from failure
         if attempt > self._retries:
-            raise EndpointError(f"{failure}; gave up after {attempt} attempts") from failure
+            told = f"{failure}; gave up after {attempt} attempts"
+            raise EndpointError(told, failure.status) from failure
         wait_s = failure.wait_s
         if wait_s is None:
             wait_s = min(FIRST_WAIT_S * 2 ** (attempt - 1), MAX_WAIT_S) * random.uniform(0.5, 1)
@@ -240,7 +250,8 @@ class Endpoint:
         if wait_s > left_s:
             raise EndpointError(
                 f"{failure}; it asks to wait {wait_s:.0f} s, the deadline of "
-                f"{self._timeout_s:g} s is in {left_s:.0f} s"
+                f"{self._timeout_s:g} s is in {left_s:.0f} s",
+                failure.status,
             ) from failure
         await asyncio.sleep(wait_s)
 

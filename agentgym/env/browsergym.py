@@ -25,6 +25,7 @@ from agentgym.env.portal import portal
 from agentgym.env.spaces import JsonSpace, PictureSpace, TextSpace
 from agentgym.errors import ActionError, ConfigError
 from agentgym.records import Action
+from agentgym.records.bounds import malformed
 from agentgym.surfaces.browser import BrowserKind, BrowserSurface
 from agentgym.surfaces.calls import check_call
 
@@ -98,8 +99,9 @@ class BrowserGym(gymnasium.Wrapper[Seen, str, Seen, dict[str, Any]], RecordConst
         try:
             calls = [call.to_json() for call in self._decoded(action)]
         except ActionError as refusal:
-            # It costs a step, as any call that is not legal does.
-            error, calls = f"{type(refusal).__name__}: {refusal}", [{"tool": str(action)[:200]}]
+            # It costs a step, as any call that is not legal does, and is never read as a call.
+            error = _fitting(f"{type(refusal).__name__}: {refusal}")
+            calls = [malformed(refusal).to_json()]
         waiting = list[dict[str, Any]](calls)
         dismissed = 0
         while waiting and not (terminated or truncated):
@@ -168,11 +170,18 @@ class BrowserGym(gymnasium.Wrapper[Seen, str, Seen, dict[str, Any]], RecordConst
         """Return the page that was seen last, with what was done since."""
         self._seen |= {
             "chat_messages": tuple(dict(said) for said in self._chat),
-            "last_action": str(action),
+            "last_action": _fitting(action),
             "last_action_error": error,
             "elapsed_time": np.asarray([time.time() - self._began]),
         }
         return dict(self._seen)
+
+
+def _fitting(action: object) -> str:
+    """Return a text as an element of `_space`; another object, as its type is called."""
+    if not isinstance(action, str):
+        return f"({type(action).__name__})"
+    return action[: _TEXT_BYTES // 4].encode("utf-8", "replace").decode()
 
 
 def _times(began: float, acted: float) -> dict[str, Any]:

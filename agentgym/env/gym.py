@@ -19,7 +19,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
 from agentgym.env.labels import Labels, read_labels
 from agentgym.env.portal import portal
-from agentgym.env.seeds import is_seed
+from agentgym.env.seeds import is_seed, shown
 from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.records import Action, CheckStatus, Json, Observation, Verdict
@@ -70,7 +70,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         recording: GymRecording | None = None,
     ) -> None:
         if seed is not None and not is_seed(seed):
-            raise ConfigError(f"seed: expected None or an integer from 0 on, got {seed!r}")
+            raise ConfigError(f"seed: expected None or an integer from 0 on, got {shown(seed)}")
         if render_mode not in (None, "ansi"):
             raise ConfigError(f"unknown render_mode {render_mode!r}; expected 'ansi' or None")
         self.environment = environment
@@ -203,7 +203,11 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
 
     def _observe(self, observation: Observation) -> dict[str, Any]:
         self._text = observation.text
-        return element(observation)
+        found = element(observation)
+        if observation.image is not None:
+            # The caller may change its picture, and the episode keeps this one for a judge.
+            found["image"] = observation.image.copy()
+        return found
 
 
 async def _end(environment: Environment, recording: GymRecording | None) -> None:

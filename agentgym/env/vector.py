@@ -24,7 +24,7 @@ from agentgym.env.labels import Labels
 from agentgym.env.lane import GRACE_S, Lane, LaneResult
 from agentgym.env.lookahead import LookAhead
 from agentgym.env.portal import portal
-from agentgym.env.seeds import is_seed
+from agentgym.env.seeds import is_seed, shown
 from agentgym.env.spaces import ToolCallSpace, observation_space
 from agentgym.env.vector_arguments import (
     read_actions,
@@ -103,7 +103,7 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
         if recordings and len(recordings) != len(each):
             raise ConfigError(f"expected {len(each)} recordings, got {len(recordings)}")
         if seed is not None and not is_seed(seed):
-            raise ConfigError(f"seed: expected None or an integer from 0 on, got {seed!r}")
+            raise ConfigError(f"seed: expected None or an integer from 0 on, got {shown(seed)}")
         if not isinstance(timeout_s, int | float) or not timeout_s > 0:
             raise ConfigError(f"timeout_s: expected a positive number, got {timeout_s!r}")
         self.autoreset_mode = read_mode(autoreset_mode)

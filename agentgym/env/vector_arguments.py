@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from agentgym.env.labels import Labels, read_labels
-from agentgym.env.seeds import is_seed
+from agentgym.env.seeds import is_seed, shown
 from agentgym.errors import ConfigError
 from agentgym.records import Action
 
@@ -48,6 +48,8 @@ def read_options(
         ValueError: The mask has another shape or chooses no lane, or there are too few or too
             many labels.
     """
+    if options is not None and not isinstance(options, Mapping):
+        raise ConfigError(f"options: expected an object or None, got {type(options).__name__}")
     given = dict(options or {})
     mask = _read_mask(given.pop("reset_mask", np.ones(num_envs, np.bool_)), num_envs)
     if given and not recorded:
@@ -112,7 +114,7 @@ def read_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[i
         raise ValueError(f"expected {num_envs} seeds, one a lane, got {len(seeds)}")
     for one in seeds:
         if one is not None and not is_seed(one):
-            raise ConfigError(f"seed: expected None or an integer from 0 on, got {one!r}")
+            raise ConfigError(f"seed: expected None or an integer from 0 on, got {shown(one)}")
     return seeds
 
 

@@ -127,6 +127,7 @@ class _Connection:
         self._session: Session | None = None
         self._episode = self._episode_id = ""
         self._steps = 0
+        self._knows_end = False
 
     async def play(self, receive: Receive) -> None:
         """Answer messages until the connection ends."""
@@ -243,7 +244,7 @@ class _Connection:
         if isinstance(answer, Failure):
             return self._failed(answer)
         self._metrics.count_done("reset", answer)
-        self._episode, self._steps = answer.episode, 0
+        self._episode, self._steps, self._knows_end = answer.episode, 0, False
         self._episode_id = episode_id or answer.episode
         offered = self._sessions.config.environments
         name = task or next(iter(offered))
@@ -256,15 +257,26 @@ class _Connection:
         # Every action of OpenEnv has metadata, which are no part of a call.
         action = {name: value for name, value in data.items() if name != "metadata"}
         answer = await self._session.step(self._episode, action)
+        if isinstance(answer, Failure) and answer.code is FailureCode.INVALID:
+            # The client raises for an error, so a model that wrote NaN would lose its episode.
+            answer = await self._session.step(self._episode, bounds.malformed(answer.message))
         if isinstance(answer, Failure):
-            if answer.code is not FailureCode.UNSCORED:
-                return self._failed(answer)
-            # Missing data: no reward, and never one of 0.
-            self._metrics.count_error(answer.code)
-            return self._unscored(answer)
+            return self._not_done(answer)
         self._metrics.count_done("step", answer)
         self._steps += 1
         return await self._observed(answer, {"episode_id": self._episode_id})
+
+    def _not_done(self, failure: Failure) -> Message:
+        """Return the answer to a step that was not done; the end of an episode is told once."""
+        if not failure.over or (self._knows_end and failure.code is FailureCode.EPISODE_OVER):
+            return self._failed(failure)
+        self._metrics.count_error(failure.code)
+        self._knows_end = True
+        if failure.code is FailureCode.EPISODE_OVER:
+            # The server ended and judged it, because its time was over.
+            return self._end(failure, {"status": "scored"})
+        # Missing data: no reward, and never one of 0.
+        return self._end(failure, {"status": failure.status})
 
     def _state(self) -> Message:
         episodes = () if self._session is None else self._session.state().episodes
@@ -296,15 +308,19 @@ class _Connection:
         if picture:
             seen["image"]["base64"] = base64.b64encode(picture).decode()
         verdict = judged(reply.score, reply.verdict)
+        self._knows_end = reply.over
         if reply.over:
             metadata = {**metadata, "status": "scored", **verdict}
         reward = verdict.get("score") if reply.over else 0.0
         return _observation(seen, reward, reply.over, reply.truncated, metadata)
 
-    def _unscored(self, failure: Failure) -> Message:
+    def _end(self, failure: Failure, metadata: Message) -> Message:
+        """Return the end of an episode that was over before the step, with its score if any."""
         seen = {"text": failure.message, "data": {}, "effect": "error"}
-        metadata = {"episode_id": self._episode_id, "status": failure.status}
-        return _observation(seen, None, True, True, metadata)
+        verdict = judged(failure.score, failure.verdict)
+        reward = verdict.get("score")
+        told = {"episode_id": self._episode_id, **metadata, **verdict}
+        return _observation(seen, reward, True, True, told)
 
     def _failed(self, failure: Failure) -> Message:
         return self._error(_CODES.get(failure.code, "EXECUTION_ERROR"), failure.message)

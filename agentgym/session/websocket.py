@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
 from agentgym.env.remote import wire
+from agentgym.records.bounds import weight_of
 from agentgym.session.accounts import Account
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.direct import DirectMessages
@@ -197,30 +198,33 @@ class _Connection:
 
     async def take(self, text: str | bytes) -> None:
         """Begin to answer a message; waits while too many are being answered."""
+        weight = weight_of(text)
         self._waiting += 1
         try:
-            while self._is_full(len(text)):
+            while self._is_full(weight):
                 running = self._answering.values()
                 await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._waiting -= 1
-        self._begin(text)
+        self._begin(text, weight)
 
     def _take_now(self, text: str | bytes) -> bool:
         """Begin to answer a message, unless it has to wait, or others wait; return whether."""
-        if self.closed or self._waiting or self._is_full(len(text)):
+        if self.closed or self._waiting:
             return False
-        self._begin(text)
+        weight = weight_of(text)
+        if self._is_full(weight):
+            return False
+        self._begin(text, weight)
         return True
 
-    def _begin(self, text: str | bytes) -> None:
+    def _begin(self, text: str | bytes, weight: int) -> None:
         self._taken += 1
-        self._answering_bytes += len(text)
-        self.account.hold(len(text))
-        self._answering[self._taken] = asyncio.create_task(self._answer(self._taken, text))
+        self._answering_bytes += weight
+        self.account.hold(weight)
+        self._answering[self._taken] = asyncio.create_task(self._answer(self._taken, text, weight))
 
     def _is_full(self, more: int) -> bool:
-        # A message takes much more memory than its text.
         return bool(self._answering) and (
             len(self._answering) >= self._most
             or self._answering_bytes + more > 2 * self._bounds.message_bytes
@@ -228,12 +232,12 @@ class _Connection:
             or self.account.holds_too_much
         )
 
-    async def _answer(self, number: int, text: str | bytes) -> None:
+    async def _answer(self, number: int, text: str | bytes, weight: int) -> None:
         try:
             await self._answer_now(text)
         finally:
-            self._answering_bytes -= len(text)
-            self.account.hold(-len(text))
+            self._answering_bytes -= weight
+            self.account.hold(-weight)
             del self._answering[number]
 
     async def _answer_now(self, text: str | bytes) -> None:

@@ -23,6 +23,7 @@ from agentgym.chat.endpoint import (
     EndlessReplyError,
     Endpoint,
     EndpointError,
+    is_server_failure,
     may_be_content,
 )
 from agentgym.chat.spec import read_model
@@ -35,7 +36,16 @@ from agentgym.chat.toolcalls import (
 from agentgym.errors import ConfigError, UserError
 from agentgym.manifest import show_path
 from agentgym.protocols import UserWorld
-from agentgym.records import Action, Json, Problem, ToolSpec, UserCall, UserMessage, UserTurn
+from agentgym.records import (
+    Action,
+    Json,
+    Problem,
+    ToolSpec,
+    UserCall,
+    UserMessage,
+    UserTurn,
+    bounds,
+)
 from agentgym.task.model import Instance
 from agentgym.task.user import FILE, UserScript
 from agentgym.threads import to_thread
@@ -46,17 +56,21 @@ ASKS = 3
 """Unusable replies in a turn after which the user fails."""
 
 MOST_CALLS = 8
-"""Largest number of calls of the user's own tools in a turn."""
+"""Largest number of calls of the user's own tools in a turn; then they can only answer."""
+
+RESULT_CHARS = 20_000
+"""Characters that a model is shown of a result of the user's own tools."""
 
 _SHARES = (0.6, 0.8, 1.0)
 """Parts of a turn's time by which the model answers the whole, the beginnings, and a note."""
 
 _BEGINNINGS = 1_000
-"""Characters kept of each message, if the whole dialogue is too long for the model."""
+"""Characters kept of each message and result, if the model does not answer the whole dialogue."""
 
 _CUT = " […]"
 _TOO_MUCH = "This is far more than I can read. I am leaving this chat."
 _WITHHELD = "(The assistant wrote something that cannot be shown to you.)"
+_WITHHELD_RESULT = "(What your tool returned cannot be shown to you.)"
 _BEGINNING = "(The chat begins. You write first.)"
 EXAMPLE = "openai:gpt-x?temperature=0"
 PREFIX = "AGENTGYM_USER"
@@ -109,6 +123,7 @@ class ModelUser:
         self._slots = Slots(instance.params, show_path(instance.task.folder / FILE))
         self._endpoint: Endpoint | None = None
         self._dialogue: list[ChatMessage] = []
+        self._shown_chars = RESULT_CHARS
         # Those of this turn, also of attempts at it that came to no answer.
         self._calls: list[UserCall] = []
 
@@ -154,12 +169,14 @@ class ModelUser:
     async def _provoked_turn(self) -> UserTurn:
         """Take a turn; if the assistant's text prevents an answer, send less of it.
 
-        The assistant determines what it writes: a text that is too long, that a filter refuses or
-        that makes the model babble or write without end must not leave the episode unscored. The
-        model gets the beginnings, then a note in place of the last message. If even the beginnings
-        are too long, the user leaves, as a person would. A model that does not answer the note
-        either has failed by itself.
+        The assistant determines what it writes, and much of what the user's own tools return: a
+        text that is too long, that a filter refuses, on which the server fails or that makes the
+        model babble or write without end must not leave the episode unscored. The model gets the
+        beginnings, then notes in place of the last message and of the results of this turn. If even
+        the beginnings are too long, the user leaves, as a person would. A model that does not
+        answer the notes either has failed by itself.
         """
+        turn_at = len(self._dialogue) - 1
         whole_s, beginnings_s, note_s = (self._options.turn_s * share for share in _SHARES)
         began_s = asyncio.get_running_loop().time()
         try:
@@ -174,25 +191,34 @@ class ModelUser:
                 raise first.cause
             self._say(Answer(text=_TOO_MUCH, leave=True))
             return UserTurn(_TOO_MUCH, True, tuple(self._calls))
-        self._messages()[-1]["content"] = _WITHHELD
+        self._withhold(turn_at)
         try:
             return await self._turn(began_s + note_s)
         except _UnansweredError:
             raise first.cause from None
 
-    def _messages(self) -> list[ChatMessage]:
-        """Return the assistant's messages in the dialogue."""
-        return [message for message in self._dialogue if message["role"] == "user"]
+    def _heard(self) -> list[ChatMessage]:
+        """Return what the assistant determines: its messages, and what the user's tools return."""
+        return [message for message in self._dialogue if message["role"] in ("user", "tool")]
 
     def _written(self) -> int:
-        return sum(len(str(message["content"])) for message in self._messages())
+        return sum(len(str(message["content"])) for message in self._heard())
 
     def _shorten(self) -> bool:
-        """Cut the assistant's messages to their beginnings; return False if they cannot be cut."""
-        long = [m for m in self._messages() if len(str(m["content"])) > _BEGINNINGS + len(_CUT)]
+        """Cut what the assistant determines to beginnings; return False if nothing can be cut."""
+        long = [m for m in self._heard() if len(str(m["content"])) > _BEGINNINGS + len(_CUT)]
         for message in long:
-            message["content"] = str(message["content"])[:_BEGINNINGS] + _CUT
+            message["content"] = _cut(str(message["content"]), _BEGINNINGS)
+        self._shown_chars = _BEGINNINGS
         return bool(long)
+
+    def _withhold(self, turn_at: int) -> None:
+        """Put notes in place of the message of a turn, and of the results that followed it."""
+        for message in self._dialogue[turn_at:]:
+            if message["role"] == "user":
+                message["content"] = _WITHHELD
+            elif message["role"] == "tool":
+                message["content"] = _WITHHELD_RESULT
 
     async def close(self) -> None:
         """Close the connections."""
@@ -216,10 +242,11 @@ class ModelUser:
         calls = self._calls
         corrections: list[ChatMessage] = []
         problems: list[str] = []
-        while len(problems) < ASKS and len(calls) <= MOST_CALLS:
-            message = await self._ask(corrections)
+        while len(problems) < ASKS:
+            tools = self._tools if len(calls) < MOST_CALLS else []
+            message = await self._ask(corrections, tools)
             try:
-                action = self._chosen(message)
+                action = _chosen(message, tools)
                 if action.tool == ANSWER:
                     answer = _read_answer(action)
                     self._say(answer)
@@ -230,14 +257,14 @@ class ModelUser:
                 continue
             calls.append(UserCall(action.tool, action.arguments))
             await self._do(action)
-        why = f"it was last told: {problems[-1]}" if problems else f"{len(calls)} calls instead"
-        raise _UnansweredError(UserError(f"user {self._model} gave no usable answer; {why}"))
+        told = f"user {self._model} gave no usable answer; it was last told: {problems[-1]}"
+        raise _UnansweredError(UserError(told))
 
-    async def _ask(self, corrections: Sequence[ChatMessage]) -> Message:
+    async def _ask(self, corrections: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> Message:
         request: dict[str, Any] = {
             "model": self._model,
             "messages": [*self._dialogue, *corrections],
-            "tools": [tool.to_openai() for tool in (ANSWER_TOOL, *self._tools)],
+            "tools": [tool.to_openai() for tool in (ANSWER_TOOL, *tools)],
         }
         if self._options.temperature is not None:
             request["temperature"] = self._options.temperature
@@ -248,17 +275,11 @@ class ModelUser:
         try:
             return (await self._endpoint.complete(request)).message
         except EndpointError as error:
-            # A model may be slow; then it does not answer the note in time either.
-            if may_be_content(error) or isinstance(error, EndlessReplyError):
+            # A model that is slow, or a server that is down, does not answer the notes either.
+            late = isinstance(error, EndlessReplyError)
+            if may_be_content(error) or late or is_server_failure(error):
                 raise _UnansweredError(error) from error
             raise
-
-    def _chosen(self, message: Message) -> Action:
-        action = usable_calls(message)[0]
-        known = [ANSWER, *(tool.name for tool in self._tools)]
-        if action.tool not in known:
-            raise UnusableReplyError(f"You have no such tool. Call one of: {', '.join(known)}.")
-        return action
 
     def _say(self, answer: Answer) -> None:
         arguments: dict[str, Json] = {"text": answer.text, "leave": answer.leave}
@@ -266,7 +287,7 @@ class ModelUser:
 
     async def _do(self, action: Action) -> None:
         reply = await to_thread(self._world.call, action.tool, action.arguments)
-        self._note(action.tool, action.arguments, reply.json)
+        self._note(action.tool, action.arguments, _cut(reply.json, self._shown_chars))
 
     def _note(self, tool: str, arguments: Mapping[str, Json], result: str) -> None:
         """Add a call and its result to the dialogue."""
@@ -302,6 +323,31 @@ def address_of_model() -> Address:
 
 def _is_picked(tool: ToolSpec, globs: Sequence[str]) -> bool:
     return any(fnmatchcase(tool.name, glob) for glob in globs)
+
+
+def _chosen(message: Message, tools: Sequence[ToolSpec]) -> Action:
+    action = usable_calls(message)[0]
+    known = [ANSWER, *(tool.name for tool in tools)]
+    if action.tool not in known:
+        raise UnusableReplyError(f"You have no such tool now. Call one of: {', '.join(known)}.")
+    if flaw := _flaw(action):
+        raise UnusableReplyError(f"The arguments of your call of {action.tool}: {flaw}.")
+    return action
+
+
+def _flaw(action: Action) -> str:
+    """Return why no record could hold the arguments of a call; empty if one can."""
+    if flaw := bounds.flaw_of(action.arguments):
+        return flaw
+    try:
+        json.dumps(dict(action.arguments), allow_nan=False, ensure_ascii=False).encode()
+    except ValueError as error:  # a lone surrogate, or a number that is not finite
+        return str(error)[:200]
+    return ""
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most + len(_CUT) else text[:most] + _CUT
 
 
 def _read_answer(action: Action) -> Answer:

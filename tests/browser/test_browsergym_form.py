@@ -148,9 +148,15 @@ def test_an_episode_in_the_form_of_browsergym(gym):
     # The first failure ends a step; nothing after it is done.
     seen, *_ = gym.step(f"click('999')\nfill('{name}', 'Eve')")
     assert "999" in seen["last_action_error"] and "Eve" not in seen["dom_object"]["strings"]
-    for wrong in ("I am lost", "mouse_down(1, 2)", "click('a1')", ""):
+    # A text that names a tool is no call of it, and what is no text has no name.
+    for wrong in ("I am lost", "mouse_down(1, 2)", "click('a1')", "", "submit", "reload", "\ud800"):
         seen, reward, *over, _ = gym.step(wrong)
         assert seen["last_action_error"].startswith("ActionError: ") and over == [False, False]
+        assert seen in gym.observation_space
+    for wrong in (10**5_000, None, b"submit"):
+        seen, reward, *over, _ = gym.step(wrong)
+        assert "expected a text" in seen["last_action_error"] and over == [False, False]
+    assert {step.action.tool for step in gym.unwrapped.episode.steps[-10:]} == {""}
     seen, *_ = gym.step(f"select_option('{bid(seen, 'combobox', 'Colour')}', 'blue')")
     gym.step(f"click('{bid(seen, 'button', 'Send')}')")
     seen, reward, *over, info = gym.step("send_msg_to_user('done')")

@@ -16,7 +16,10 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.passive_env_checker import data_shares_objects
 
+from agentgym.env.environment import Environment
 from agentgym.env.gym import GymEnv
+from agentgym.env.opening import load_built
+from agentgym.env.seeds import read_seed
 from agentgym.errors import ConfigError, SandboxDiedError, VerifierError
 from agentgym.records import (
     Action,
@@ -27,6 +30,7 @@ from agentgym.records import (
     Phase,
     Verdict,
 )
+from agentgym.sandbox.absent import NoSandboxProvider
 
 
 @pytest.fixture
@@ -198,6 +202,15 @@ def test_a_seed_that_is_none_is_refused(seed):
         make_fake(seed=seed)
 
 
+@pytest.mark.parametrize("seed", [2**1024, 2**20_000], ids=["1025 bits", "huge"])
+def test_a_huge_seed_is_refused(seed):
+    told = f"got one of {seed.bit_length():,} bits; a seed has at most 1,024"
+    with pytest.raises(ConfigError, match=told):
+        read_seed(seed)
+    with pytest.raises(ConfigError, match=told):
+        make_fake(seed=seed)
+
+
 def test_the_slots_are_as_large_as_the_environment_says():
     environment = FakeEnvironment()
     environment.observation_limits = ObservationLimits(100_000, 90_000, 1_920, 1_080)
@@ -349,3 +362,20 @@ def test_it_runs_inside_a_running_loop():
             return env.step(say("cell"))[0]["text"]
 
     assert asyncio.run(notebook_cell()) == "cell"
+
+
+def test_the_callers_objects_are_not_those_of_the_episode():
+    """A trainer that fills one object again for each call changes no earlier step."""
+    env = GymEnv(Environment(load_built("tools/largest-debtors-v1"), NoSandboxProvider()))
+    action = {"tool": "contacts_search", "arguments": {"text": "an", "more": [{"deep": 1}]}}
+    env.reset(seed=1)
+    env.step(action)
+    action["arguments"]["text"] = "other"
+    action["arguments"]["more"][0]["deep"] = 2
+    (step,) = env.episode.steps
+    assert step.action.arguments == {"text": "an", "more": [{"deep": 1}]}
+    picture = np.zeros((2, 2, 3), np.uint8)
+    shown = env._observe(Observation("a picture", picture))["image"]
+    shown += 1
+    assert not picture.any()
+    env.close()

@@ -253,3 +253,20 @@ def test_a_folder_made_to_stop_its_reader_is_no_instance(tmp_path, kind):
         text = "[" * 100_000 if kind == "brackets" else ".".join("a" * 30_000) + " = 1"
         manifest.write_text(f'schema_version = "agentgym.swebench/1"\na = 1\n{text}\n')
     assert not SweBenchFormat().detect(tmp_path)
+
+
+@pytest.mark.parametrize("seconds", ["1e12", "1e300", "inf", "nan", "-1.0"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "[agent]\ntimeout_sec",
+        "[verifier]\ntimeout_sec",
+        '[environment.healthcheck]\ncommand = "false"\ninterval_sec',
+        '[[verifier.collect]]\ncommand = "true"\ntimeout_sec',
+    ],
+)
+def test_times_that_end_nothing_are_refused(tmp_path, place, seconds):
+    # The calls that wait for a solution once took all memory of this machine.
+    text = 'version = "1.0"\n[environment]\nmemory = "2G"\n' + f"{place} = {seconds}\n"
+    with pytest.raises(TaskError, match="expected|finite"):
+        find_task(str(harbor(tmp_path / "t", **{"task.toml": text})))

@@ -196,3 +196,32 @@ async def test_a_connection_without_messages_is_closed(tmp_path):
 )
 def test_the_password_of_an_address_is_the_token(shown, meant):
     assert bearer_of(shown) == meant
+
+
+@pytest.mark.parametrize("bound", ["timeout_s", "session_s"])
+async def test_an_episode_out_of_time_is_told_with_its_score_and_only_once(tmp_path, bound):
+    with live_server(tmp_path / "run", **{bound: 0.3}) as server:
+        async with dial(server) as socket:
+            await ask(socket, "reset", {"seed": 0})
+            await ask(socket, "step", ADD)
+            await until(lambda: server.sessions.live == 0)
+            # An error would be missing data to a trainer, so an agent could idle out of the mean.
+            kind, last = await ask(socket, "step", ADD)
+            assert (kind, last["reward"], last["done"]) == ("observation", 0.5, True)
+            told = last["observation"]
+            assert told["truncated"] is True and told["metadata"]["status"] == "scored"
+            assert told["metadata"]["verdict"]["score"] == 0.5
+            assert (await ask(socket, "step", ADD))[0] == "error"
+            assert (await ask(socket, "reset", {"seed": 1}))[0] == "observation"
+
+
+@pytest.mark.parametrize("argument", ["NaN", "Infinity", '"\\ud800"'])
+async def test_an_action_that_no_record_can_hold_costs_a_step(server, argument):
+    async with dial(server) as socket:
+        await ask(socket, "reset", {"seed": 1})
+        action = f'{{"tool": "add", "arguments": {{"n": {argument}}}}}'
+        await socket.send(f'{{"type": "step", "data": {action}}}')
+        answer = json.loads(await socket.recv())
+        assert answer["type"] == "observation" and answer["data"]["done"] is False
+        assert answer["data"]["observation"]["effect"] == "error"
+        assert (await ask(socket, "state"))[1]["step_count"] == 1

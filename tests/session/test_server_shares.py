@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agentgym.env.remote import wire
 from agentgym.session.accounts import Account, Accounts, Quota
+from agentgym.session.requests import Requests
 
 HELLO = json.dumps({"type": "hello", "version": 1})
 
@@ -208,3 +209,37 @@ async def test_a_hundred_thousand_unknown_fields_are_counted_and_not_described(t
             await said(socket, type="hello", version=1)
             answer = await said(socket, type="reset", call=1, task=TASK, seed=1, options=fields)
             assert answer["code"] == "invalid" and len(answer["message"]) < 500
+
+
+async def test_messages_that_take_much_memory_are_answered_one_after_the_other(
+    tmp_path, monkeypatch
+):
+    """A message of 0.7 MB with 90,000 objects takes 30 MB; a connection once had eleven of them."""
+    live, most, done = 0, 0, 0
+
+    async def answer(self, session, request, pictures):
+        nonlocal live, most, done
+        live += 1
+        most = max(most, live)
+        await asyncio.sleep(0.02)
+        live -= 1
+        done += 1
+        return {"type": "error", "call": request.call, "code": "internal", "message": ""}, b""
+
+    monkeypatch.setattr(Requests, "answer", answer)
+    objects = ",".join(['{"k":0}'] * 90_000)
+    with live_server(tmp_path / "run") as server:
+        async with connect(
+            f"ws://127.0.0.1:{server.port}/v1/session",
+            additional_headers={"Authorization": f"Bearer {TOKEN}"},
+            proxy=None,
+        ) as socket:
+            await socket.send('{"type": "hello", "version": 1}')
+            await socket.recv()
+            for call in range(1, 7):
+                action = f'{{"tool": "add", "arguments": {{"a": [{objects}]}}}}'
+                fields = f'"call": {call}, "episode": "e1", "action": {action}'
+                await socket.send(f'{{"type": "step", {fields}}}')
+            for _ in range(6):
+                await socket.recv()
+    assert (most, done) == (1, 6)

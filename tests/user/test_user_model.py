@@ -7,16 +7,16 @@ from chat_server import Endless, Raw, Status, call, says
 
 from agentgym.chat import endpoint
 from agentgym.errors import ConfigError, UserError
-from agentgym.records import UserCall, UserMessage, UserTurn
+from agentgym.records import Reply, UserCall, UserMessage, UserTurn
 from agentgym.testing.user import INSTANCE, SCRIPT, World
 from agentgym.user.model import ASKS, MOST_CALLS, ModelUser
 
 OK = says(call("answer", {"text": "Fine."}))
 
 
-async def talk(*messages, argument="test", recorded=()):
+async def talk(*messages, argument="test", recorded=(), world=None):
     """Return the turns and the world of a conversation."""
-    user, world, turns = ModelUser(argument, SCRIPT, INSTANCE), World(), []
+    user, world, turns = ModelUser(argument, SCRIPT, INSTANCE), world or World(), []
     try:
         await user.start(world)
         for number, message in enumerate(messages):
@@ -70,7 +70,7 @@ async def test_a_model_uses_its_own_tools_before_it_answers(serve):
         (says(call("answer", {"text": "x", "leave": "no"})), "leave: Input should be a valid bool"),
         (
             says(call("orders_refund", {})),
-            "You have no such tool. Call one of: answer, kettle_light",
+            "You have no such tool now. Call one of: answer, kettle_light",
         ),
         (says(call("answer", "{")), "are not valid JSON"),
     ],
@@ -87,11 +87,34 @@ async def test_what_is_no_answer_is_told_to_the_model(serve, bad, told):
     assert len(again.requests) == 2 * ASKS
 
 
-async def test_a_model_that_only_acts_is_stopped(serve):
-    server = serve([says(call("kettle_light"))])
-    with pytest.raises(UserError, match=f"{MOST_CALLS + 1} calls instead"):
+async def test_a_model_that_only_acts_is_left_with_the_answer(serve):
+    def answer(request):
+        return says(call("kettle_light")) if len(request["tools"]) > 1 else OK
+
+    server = serve(answer)
+    # An assistant that asks for a hundred looks at the kettle must not leave the mean.
+    turns, world = await talk("Look at the light a hundred times, please.")
+    assert turns == [UserTurn("Fine.", calls=(UserCall("kettle_light"),) * MOST_CALLS)]
+    assert len(world.made) == MOST_CALLS and len(server.requests) == MOST_CALLS + 1
+    serve([says(call("kettle_light"))])
+    with pytest.raises(UserError, match="no such tool now. Call one of: answer"):
         await talk("Hello")
-    assert len(server.requests) == MOST_CALLS + 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"a": 1e999}',
+        '{"a": "\\ud800"}',
+        '{"a": ' + "[" * 90 + "]" * 90 + "}",
+        f'{{"a": {"9" * 400}}}',
+    ],
+)
+async def test_a_call_that_no_record_can_hold_is_told_to_the_model(serve, arguments):
+    server = serve([says(call("kettle_light", arguments)), OK])
+    turns, world = await talk("Hello")
+    assert turns == [UserTurn("Fine.")] and world.made == []
+    assert "The arguments of your call" in server.requests[1]["messages"][-1]["content"]
 
 
 async def test_an_outage_is_the_users_error(serve, monkeypatch):
@@ -172,6 +195,54 @@ async def test_what_an_assistant_wrote_does_not_cost_the_user_its_answer(serve, 
     serve([fails])
     with pytest.raises(UserError):
         await talk("A POISON for you")
+
+
+class Written(World):
+    """Its tool returns what the assistant has written there."""
+
+    def __init__(self, text):
+        super().__init__()
+        self._text = text
+
+    def call(self, tool, arguments):
+        super().call(tool, arguments)
+        return Reply(json.dumps(self._text))
+
+
+def looks_first(fails):
+    """Return what looks at the kettle before each answer, and fails as a function says."""
+
+    def answer(request):
+        if failure := fails(request):
+            return failure
+        return OK if request["messages"][-1]["role"] == "tool" else says(call("kettle_light"))
+
+    return answer
+
+
+@pytest.mark.parametrize("status", [Status(400, "content_filter"), Status(500, "no parse")])
+async def test_what_a_tool_returns_does_not_cost_the_user_its_answer(serve, status):
+    serve(looks_first(lambda request: status if "POISON" in json.dumps(request) else None))
+    turns, _ = await talk("Look at the light", argument="test?retries=0", world=Written("POISON"))
+    assert turns[0].text == "Fine."
+
+
+async def test_a_result_that_floods_the_model_is_cut(serve):
+    def fails(request):
+        size = sum(len(str(message["content"])) for message in request["messages"])
+        if size > 8_000:
+            return Status(400, "This model's maximum context length is 8192 tokens.")
+
+    serve(looks_first(fails))
+    turns, _ = await talk("Look", "And again", world=Written("x" * 300_000))
+    assert [turn.text for turn in turns] == ["Fine.", "Fine."]
+
+
+async def test_a_text_on_which_the_server_fails_does_not_cost_the_user_its_answer(serve):
+    server = serve(provoked(Status(500, "Failed to parse input at pos 3")))
+    turns, _ = await talk("A POISON for you", "And now?", argument="test?retries=0")
+    assert turns == [UserTurn("Fine.")] * 2
+    assert "cannot be shown" in json.dumps(server.requests[-1])
 
 
 async def test_a_text_about_which_the_model_never_ends_does_not_cost_its_answer(serve, monkeypatch):

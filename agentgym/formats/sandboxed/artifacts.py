@@ -30,11 +30,19 @@ def pack(tree: FileTree, artifacts: Sequence[Artifact]) -> bytes:
             with tarfile.open(fileobj=found) as archive:
                 for member in archive:
                     inner = f"/{member.name}".removeprefix(artifact.source).lstrip("/")
+                    if member.issym() and _leads_to(f"/{member.name}", wanted):
+                        # Else the other artifact would be written to where the agent's link leads.
+                        continue
                     if not any(fnmatch.fnmatchcase(inner, glob) for glob in artifact.exclude):
                         # A link has no content, and its target may be absent.
                         file = archive.extractfile(member) if member.isfile() else None
                         into.addfile(member, file)
     return packed.getvalue()
+
+
+def _leads_to(link: str, artifacts: Sequence[Artifact]) -> bool:
+    """Return whether a link stands on the way to an artifact."""
+    return any(f"{other.source}/".startswith(f"{link}/") for other in artifacts)
 
 
 async def unpack(packed: bytes, sandbox: Sandbox) -> None:

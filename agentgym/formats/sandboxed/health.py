@@ -9,15 +9,27 @@ from agentgym.errors import SandboxError
 from agentgym.formats.sandboxed.rules import Healthcheck
 from agentgym.protocols import Sandbox
 
+LONGEST_S = 3_600.0
+"""Longest time in seconds until a sandbox is healthy, whatever a task says."""
+
 
 async def wait_for_health(sandbox: Sandbox, check: Healthcheck | None) -> None:
     """Wait until a healthcheck passes.
 
     Raises:
-        SandboxError: The healthcheck used up its retries.
+        SandboxError: The healthcheck used up its retries, or took too long.
     """
     if check is None:
         return
+    try:
+        async with asyncio.timeout(LONGEST_S):
+            await _wait(sandbox, check)
+    except TimeoutError as error:
+        told = f"the healthcheck {check.command!r} did not pass within {LONGEST_S:g} s"
+        raise SandboxError(told) from error
+
+
+async def _wait(sandbox: Sandbox, check: Healthcheck) -> None:
     began, failures = time.monotonic(), 0
     while True:
         done = await sandbox.exec(["/bin/sh", "-c", check.command], timeout_s=check.timeout_s)

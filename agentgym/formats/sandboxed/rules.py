@@ -6,7 +6,7 @@ is shared or separate, artifacts, collect hooks, a healthcheck.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,8 @@ ARTIFACTS = "/logs/artifacts"
 AGENT_LOGS = "/logs/agent"
 TOOLKIT_RECIPE = "verifier"
 """Recipe with the programs of the test scripts."""
+LONGEST_S = 7 * 86_400.0
+"""Longest time in seconds for an agent, tests, a hook or a health check."""
 _MARGIN_S = 300.0
 """Seconds besides the agent's and the tests': to copy the tests and to read the reward."""
 
@@ -33,6 +35,13 @@ class Healthcheck:
     start_period_s: float = 0.0
     start_interval_s: float = 5.0
     retries: int = 3
+
+    @property
+    def times(self) -> Iterator[tuple[str, float, bool]]:
+        """Its times; see `SandboxRules.times`."""
+        yield "a health check", self.timeout_s, False
+        for pause_s in (self.interval_s, self.start_period_s, self.start_interval_s):
+            yield "a pause of a health check", pause_s, True
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +136,26 @@ class SandboxRules:
         """Longest time for hooks and tests of all stages, in seconds."""
         tests_s = sum(stage.test_timeout_s for stage in self.stages)
         return tests_s + sum(hook.timeout_s for hook in self.collect) + _MARGIN_S
+
+    @property
+    def times(self) -> Iterator[tuple[str, float, bool]]:
+        """All times: whose it is, its seconds, and whether it may be 0."""
+        for stage in self.stages:
+            yield "the agent", stage.agent_timeout_s, False
+            yield "the tests", stage.test_timeout_s, False
+            if stage.healthcheck is not None:
+                yield from stage.healthcheck.times
+        for hook in self.collect:
+            yield "a collect hook", hook.timeout_s, False
+        if self.healthcheck is not None:
+            yield from self.healthcheck.times
+
+    def flaw_of_times(self) -> str:
+        """Return what is wrong with a time, so that it would end nothing; empty if nothing is."""
+        for whose, seconds, may_be_zero in self.times:
+            if not (0 < seconds <= LONGEST_S or (may_be_zero and seconds == 0)):
+                least = "0" if may_be_zero else "more than 0"
+                return (
+                    f"the time of {whose}: expected {least} to {LONGEST_S:,.0f} s, got {seconds:g}"
+                )
+        return ""

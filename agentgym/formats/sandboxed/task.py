@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import catalogue
+from agentgym.errors import TaskError
 from agentgym.formats.sandboxed.requirements import requirements_of
 from agentgym.formats.sandboxed.rules import TOOLKIT_RECIPE, SandboxRules
 from agentgym.formats.sandboxed.solution import reference_actions
 from agentgym.formats.sandboxed.task_file import read_task_file
+from agentgym.manifest import show_path
 from agentgym.protocols import EpisodeContext, EpisodeRules, ForeignTask, ImageBuilder
 from agentgym.records import Action
 from agentgym.regular_file import DATA_BYTES
@@ -76,8 +78,10 @@ def sandbox_task(folder: Path, rules: SandboxRules, *, difficulty: Any, tags: An
         tags: The author's tags, if any.
 
     Raises:
-        TaskError: The table of prepared packages cannot be read.
+        TaskError: A time is no usable one, or the table of prepared packages cannot be read.
     """
+    if flaw := rules.flaw_of_times():
+        raise TaskError(f"{show_path(folder)}: {flaw}")
     sandbox = replace(rules.sandbox, prepared=prepared_for(folder))
     rules = replace(rules, sandbox=sandbox)
     return ForeignTask(

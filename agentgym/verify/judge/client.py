@@ -18,12 +18,17 @@ from agentgym.chat.endpoint import (
     EndlessReplyError,
     Endpoint,
     EndpointError,
+    is_server_failure,
     may_be_content,
 )
 from agentgym.errors import VerifierError
 from agentgym.records import Json
 from agentgym.verify.judge.answer import UnusableAnswerError
-from agentgym.verify.judge.unanswered import LateAnswerError, UnansweredError
+from agentgym.verify.judge.unanswered import (
+    FailedAnswerError,
+    LateAnswerError,
+    UnansweredError,
+)
 
 T = TypeVar("T")
 
@@ -78,6 +83,7 @@ class Client:
 
         Raises:
             LateAnswerError: No complete answer came in time.
+            FailedAnswerError: The server kept failing at the request.
             UnansweredError: The model refused, its second answer is unusable too, or the endpoint
                 rejects the request, for its length or another reason.
             VerifierError: The endpoint failed.
@@ -124,6 +130,8 @@ class Client:
         kind: type[VerifierError] = UnansweredError if may_be_content(error) else VerifierError
         if kind is VerifierError and isinstance(error, EndlessReplyError):
             kind = LateAnswerError
+        if is_server_failure(error):
+            kind = FailedAnswerError
         return kind(f"judge {self._model}: {error}")
 
 

@@ -32,6 +32,7 @@ from agentgym.verify.judge.relevance import BATCH, best, fit
 from agentgym.verify.judge.unanswered import (
     CONTROL,
     WITHHELD_CHARS,
+    FailedAnswerError,
     LateAnswerError,
     UnansweredError,
     blamed,
@@ -109,8 +110,8 @@ class ModelJudge:
         self._cache = cache or AnswerCache()
         self._forms = Forms()
         self._answers_control: set[Criterion] = set()
-        self._slow: set[str] = set()
-        """Digests of long texts about which it wrote without end."""
+        self._slow: set[frozenset[str]] = set()
+        """Digests of the long texts that were shown together when it wrote without end."""
 
     def decide(
         self,
@@ -161,11 +162,15 @@ class ModelJudge:
         poll_s: float | None,
     ) -> Judgement:
         """Ask about all exhibits, then about fewer, then test whether they are the cause."""
-        exhibits = [withheld(e) if _digest(e) in self._slow else e for e in exhibits]
+        slow = self._slow_in(exhibits)
+        exhibits = [withheld(e) if _digest(e) in slow else e for e in exhibits]
         try:
             return await self._timed_poll(client, criterion, exhibits, votes, top_k, poll_s)
         except UnansweredError as error:
             first = error
+        if isinstance(first, FailedAnswerError):
+            # One that is down fails now as well. Otherwise it has to fail once more at less.
+            await self._ask_control(client, criterion, first)
         fewer = reduced(exhibits)
         try:
             found = await self._timed_poll(client, criterion, fewer, votes, 1, poll_s)
@@ -173,22 +178,52 @@ class ModelJudge:
         except UnansweredError as error:
             again = error
         was_late = isinstance(first, LateAnswerError) or isinstance(again, LateAnswerError)
-        if was_late or criterion not in self._answers_control:
+        has_failed = isinstance(again, FailedAnswerError)
+        if was_late or has_failed or criterion not in self._answers_control:
             # A server that is slow just now answers this late as well.
             prompt_s = self._options.timeout_s * PROMPT_SHARE if was_late else None
-            try:
-                async with asyncio.timeout(prompt_s):
-                    await self._vote(client, criterion, CONTROL, 0, kept=False)
-            except VerifierError as error:
-                raise VerifierError(f"{first}; about an empty exhibit: {error}") from error
-            except TimeoutError as error:
-                told = f"no answer within {prompt_s:g} s either"
-                raise VerifierError(f"{first}; about an empty exhibit: {told}") from error
-            self._answers_control.add(criterion)
+            await self._ask_control(client, criterion, first, prompt_s)
         if was_late:
             long = [exhibit for exhibit in exhibits if len(exhibit.text) >= WITHHELD_CHARS]
-            self._slow.update(map(_digest, long))
+            if long:
+                self._slow.add(frozenset(map(_digest, long)))
         return blamed(criterion, votes, self.name, again)
+
+    def _slow_in(self, exhibits: Sequence[Exhibit]) -> frozenset[str]:
+        """Return the digests of texts that made it late together, where all are shown again.
+
+        One of them alone may be innocent, and be shown in the episodes of other agents.
+        """
+        shown = {_digest(exhibit) for exhibit in exhibits} if self._slow else set[str]()
+        return frozenset().union(*(texts for texts in self._slow if texts <= shown))
+
+    async def _ask_control(
+        self,
+        client: Client,
+        criterion: Criterion,
+        first: UnansweredError,
+        prompt_s: float | None = None,
+    ) -> None:
+        """Ask about an empty exhibit, to which a model that works has an answer.
+
+        Args:
+            client: Asks the model.
+            criterion: The criterion.
+            first: What kept it from answering about the exhibits.
+            prompt_s: Seconds in which a server that is not slow answers.
+
+        Raises:
+            VerifierError: It gave none, so the exhibits are not to blame.
+        """
+        try:
+            async with asyncio.timeout(prompt_s):
+                await self._vote(client, criterion, CONTROL, 0, kept=False)
+        except VerifierError as error:
+            raise VerifierError(f"{first}; about an empty exhibit: {error}") from error
+        except TimeoutError as error:
+            told = f"no answer within {prompt_s:g} s either"
+            raise VerifierError(f"{first}; about an empty exhibit: {told}") from error
+        self._answers_control.add(criterion)
 
     async def _timed_poll(
         self,

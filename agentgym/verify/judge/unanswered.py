@@ -34,6 +34,10 @@ class LateAnswerError(UnansweredError):
     """Raised if the answer is not complete in time: the server is slow, or writes without end."""
 
 
+class FailedAnswerError(UnansweredError):
+    """Raised if the server keeps failing: it is down, or cannot read what stands in an exhibit."""
+
+
 def reduced(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
     """Return exhibits without pictures, the longest texts cut to about `REDUCED_CHARS` in all.
 

@@ -113,6 +113,32 @@ def test_an_outage_is_an_error_whenever_it_comes(
         make("reader?retries=0&timeout_s=2").decide(SAYS, [SHORT])
 
 
+def test_a_text_on_which_the_server_fails_is_not_met(serve: Any, make: Any) -> None:
+    # Servers fail so at what their parsers cannot read, which the agent can write.
+    serve(provoked(lambda _: Status(500, "Failed to parse input at pos 3")))
+    found = make("reader?retries=0").decide(SAYS, [SHORT])
+    assert (found.met, found.score) == (Met.NO, 0.0)
+    assert "answered 500" in found.reasons
+    cut = make("reader?retries=0").decide(SAYS, [LONG])
+    assert cut.met == Met.YES and "Shown less, because: " in cut.reasons
+
+
+def test_a_server_that_fails_again_about_less_is_asked_whether_it_works(
+    serve: Any, make: Any
+) -> None:
+    asked: list[Any] = []
+
+    def script(request: Any) -> Any:
+        asked.append(request)
+        return Status(500) if len(asked) <= 2 else Reader()(request)
+
+    serve(script)
+    # It was down for the first request and the control.
+    with pytest.raises(VerifierError, match="about an empty exhibit: .*answered 500"):
+        make("reader?retries=0").decide(SAYS, [SHORT])
+    assert len(asked) == 2
+
+
 def writes_on_and_on(request: Any) -> Any:
     if "max_completion_tokens" not in request:
         return Endless("headers")
@@ -143,6 +169,21 @@ def test_a_text_that_makes_it_write_without_end_is_not_met(
     other = judge.decide(Criterion('an exhibit says "pan"'), [endless])
     assert len([r for r in server.requests if POISON in json.dumps(r)]) == asked
     assert "left out" in json.dumps(server.requests[-1]) and other.votes
+
+
+def test_a_text_beside_one_that_makes_it_late_is_shown_to_others(
+    serve: Any, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent must not keep the judge from what other agents left as they found it, too."""
+    monkeypatch.setattr("agentgym.verify.judge.model.PROMPT_SHARE", 20)
+    serve(provoked(writes_on_and_on))
+    judge = make("reader?retries=0&timeout_s=1")
+    shared = Exhibit("E1", "file", "everybody has it", "kettle " + "y" * 3_000)
+    endless = Exhibit("E2", "file", "a", POISON + "x" * 2_000 + POISON)
+    assert judge.decide(SAYS, [shared, endless]).met == Met.NO
+    other = Criterion(f"{SAYS.text} again")
+    found = judge.decide(other, [shared])
+    assert (found.met, found.left_out) == (Met.YES, ())
 
 
 def test_a_server_that_is_slow_with_everything_is_an_error(
