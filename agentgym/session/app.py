@@ -24,6 +24,7 @@ from typing import Any, Final, TypeAlias
 from agentgym import __version__
 from agentgym.env.remote import wire
 from agentgym.errors import AgentError
+from agentgym.records.bounds import weight_of
 from agentgym.session import direct as direct_messages
 from agentgym.session import openenv, requests
 from agentgym.session.accounts import Account, Accounts, Quota
@@ -32,6 +33,7 @@ from agentgym.session.bounds import ServerBounds
 from agentgym.session.held import Held, HeldTooMuch
 from agentgym.session.metrics import CONTENT_TYPE, Metrics
 from agentgym.session.requests import Requests
+from agentgym.session.rich_messages import RichMessages
 from agentgym.session.server import SessionServer
 from agentgym.session.websocket import WebSocketSessions
 
@@ -87,8 +89,9 @@ class EnvironmentApp:
         )
         self._sessions, self._accounts, self._bounds = sessions, accounts, bounds
         self._requests = Requests(sessions, bounds, self.metrics)
-        self._websocket = WebSocketSessions(self._requests, bounds, self.metrics)
-        self._openenv = openenv.OpenEnvConnections(sessions, bounds, self.metrics)
+        self._rich = RichMessages()
+        self._websocket = WebSocketSessions(self._requests, bounds, self.metrics, self._rich)
+        self._openenv = openenv.OpenEnvConnections(sessions, bounds, self.metrics, self._rich)
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         """Answer a request, or serve a WebSocket connection."""
@@ -224,6 +227,7 @@ class EnvironmentApp:
         began_s = time.perf_counter()
         self.metrics.received_bytes += len(body)
         picture = b""
+        await self._rich.wait(account, len(body), weight_of(body))
         request, message = self._requests.read(account, body)
         if isinstance(request, wire.Hello):
             greeted, message = self._requests.greet("http", account, request)

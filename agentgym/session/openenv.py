@@ -25,6 +25,7 @@ from agentgym.session.bounds import ServerBounds
 from agentgym.session.held import Held, HeldTooMuch
 from agentgym.session.metrics import Metrics
 from agentgym.session.requests import description, judged, response_of
+from agentgym.session.rich_messages import RichMessages
 from agentgym.session.server import SessionServer
 from agentgym.session.session import Session
 from agentgym.threads import COMPUTING
@@ -81,10 +82,14 @@ class OpenEnvConnections:
         sessions: The sessions.
         bounds: The bounds of connections.
         metrics: Counts connections, calls and bytes.
+        rich: Spaces messages of very many values.
     """
 
-    def __init__(self, sessions: SessionServer, bounds: ServerBounds, metrics: Metrics) -> None:
+    def __init__(
+        self, sessions: SessionServer, bounds: ServerBounds, metrics: Metrics, rich: RichMessages
+    ) -> None:
         self._sessions, self._bounds, self._metrics = sessions, bounds, metrics
+        self._rich = rich
         self._open: set[_Connection] = set()
 
     async def serve(self, account: Account, receive: Receive, send: Send) -> None:
@@ -94,7 +99,9 @@ class OpenEnvConnections:
             await send({"type": "websocket.accept"})
         except OSError:  # uvicorn's error for a client that is gone
             return
-        connection = _Connection(self._sessions, self._bounds, self._metrics, account, send)
+        connection = _Connection(
+            *(self._sessions, self._bounds, self._metrics, self._rich, account, send)
+        )
         self._metrics.connections += 1
         self._open.add(connection)
         try:
@@ -119,9 +126,11 @@ class _Connection:
         sessions: SessionServer,
         bounds: ServerBounds,
         metrics: Metrics,
+        rich: RichMessages,
         account: Account,
         send: Send,
     ) -> None:
+        self._rich = rich
         self._sessions, self._bounds, self._metrics = sessions, bounds, metrics
         self._account, self._send = account, send
         self._session: Session | None = None
@@ -195,6 +204,7 @@ class _Connection:
         if bounds.is_too_rich(text):
             told = f"more than {bounds.MAX_VALUES:,} values; expected fewer"
             return self._error("VALIDATION_ERROR", told)
+        await self._rich.wait(self._account, len(text), bounds.weight_of(text))
         try:
             message = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -18,6 +18,7 @@ from agentgym.session.bounds import ServerBounds
 from agentgym.session.direct import DirectMessages
 from agentgym.session.metrics import Metrics
 from agentgym.session.requests import BAD_MESSAGE, Greeted, Requests
+from agentgym.session.rich_messages import RichMessages, is_rich
 from agentgym.session.session import Session
 
 Event: TypeAlias = MutableMapping[str, Any]
@@ -51,10 +52,14 @@ class WebSocketSessions:
         requests: Answers the messages.
         bounds: The bounds of connections.
         metrics: Counts connections and bytes.
+        rich: Spaces messages of very many values.
     """
 
-    def __init__(self, requests: Requests, bounds: ServerBounds, metrics: Metrics) -> None:
+    def __init__(
+        self, requests: Requests, bounds: ServerBounds, metrics: Metrics, rich: RichMessages
+    ) -> None:
         self._requests, self._bounds, self._metrics = requests, bounds, metrics
+        self._rich = rich
         self._attached: dict[str, _Connection] = {}
         self._expiring: dict[str, asyncio.Task[None]] = {}
 
@@ -79,7 +84,9 @@ class WebSocketSessions:
         except OSError:  # uvicorn's error for a client that is gone
             return
         self._metrics.connections += 1
-        connection = _Connection(self._requests, self._bounds, self._metrics, account, send, direct)
+        connection = _Connection(
+            *(self._requests, self._bounds, self._metrics, self._rich, account, send, direct)
+        )
         try:
             greeted = await self._greet(connection, receive)
             if greeted is not None:
@@ -107,7 +114,9 @@ class WebSocketSessions:
             return None
         if event["type"] != "websocket.receive":
             return None
-        greeted, refusal = self._greeting(connection.account, _content(event))
+        text = _content(event)
+        await self._rich.wait(connection.account, len(text), weight_of(text))
+        greeted, refusal = self._greeting(connection.account, text)
         if greeted is None:
             assert refusal is not None
             await connection.send(refusal, b"")
@@ -173,10 +182,12 @@ class _Connection:
         requests: Requests,
         bounds: ServerBounds,
         metrics: Metrics,
+        rich: RichMessages,
         account: Account,
         send: Send,
         direct: DirectMessages | None = None,
     ) -> None:
+        self._rich = rich
         self.account = account
         self.session: Session | None = None
         self.pictures: wire.Pictures = "png"
@@ -204,6 +215,7 @@ class _Connection:
             while self._is_full(weight):
                 running = self._answering.values()
                 await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            await self._rich.wait(self.account, len(text), weight)
         finally:
             self._waiting -= 1
         self._begin(text, weight)
@@ -213,7 +225,7 @@ class _Connection:
         if self.closed or self._waiting:
             return False
         weight = weight_of(text)
-        if self._is_full(weight):
+        if self._is_full(weight) or is_rich(len(text), weight):
             return False
         self._begin(text, weight)
         return True
@@ -274,7 +286,8 @@ class _Connection:
             self.closed = self.slow = True
             if self._serving is not None:
                 self._serving.cancel()
-        except OSError:  # The answer is kept for the connection that comes back.
+        except (OSError, RuntimeError):
+            # It was closed meanwhile; the answer is kept for the connection that comes back.
             self.closed = True
         finally:
             self._unsent_bytes -= len(frame)

@@ -24,6 +24,7 @@ from agentgym.session.config import SessionConfig
 from agentgym.session.listening import Certificate, listen, serve
 from agentgym.session.metrics import Metrics
 from agentgym.session.requests import Requests
+from agentgym.session.rich_messages import RichMessages
 from agentgym.session.server import SessionServer
 from agentgym.session.websocket import WebSocketSessions
 
@@ -380,7 +381,9 @@ async def test_what_is_being_answered_is_bounded_in_bytes():
         sent.append(event)
 
     bounds, sent = ServerBounds(message_bytes=1_000), []
-    connection = websocket._Connection(Requests(), bounds, Metrics(), Account("a"), send)
+    connection = websocket._Connection(
+        *(Requests(), bounds, Metrics(), RichMessages(), Account("a"), send)
+    )
     connection.session = object()
     taking = [asyncio.create_task(connection.take("x" * size)) for size in (900, 900, 900, 10)]
     for _ in range(9):
@@ -524,7 +527,9 @@ async def test_a_session_goes_on_although_its_old_connection_takes_nothing_more(
     account = Account("one")
     async with SessionServer(SessionConfig(counters(), store)) as sessions:
         metrics = Metrics()
-        sockets = WebSocketSessions(Requests(sessions, bounds, metrics), bounds, metrics)
+        sockets = WebSocketSessions(
+            Requests(sessions, bounds, metrics), bounds, metrics, RichMessages()
+        )
         first, old = await connected(sockets, json.dumps(HELLO), True)
         again = json.dumps({**HELLO, "session": first["session"]})
         async with asyncio.timeout(bounds.send_s / 3):

@@ -12,7 +12,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agentgym.env.remote import wire
 from agentgym.session.accounts import Account, Accounts, Quota
+from agentgym.session.bounds import ServerBounds
 from agentgym.session.requests import Requests
+from agentgym.session.rich_messages import RichMessages
+from agentgym.session.websocket import _Connection
 
 HELLO = json.dumps({"type": "hello", "version": 1})
 
@@ -243,3 +246,55 @@ async def test_messages_that_take_much_memory_are_answered_one_after_the_other(
             for _ in range(6):
                 await socket.recv()
     assert (most, done) == (1, 6)
+
+
+async def test_rich_messages_are_spaced_and_no_account_takes_the_turns_of_another():
+    rich, done = RichMessages(), []
+    first, second = Account("first"), Account("second")
+
+    async def read(account, weight):
+        await rich.wait(account, 10, weight)
+        done.append((account.name, asyncio.get_running_loop().time()))
+
+    began = asyncio.get_running_loop().time()
+    await asyncio.gather(*(read(first, 2**21 + 10) for _ in range(6)), read(second, 2**21 + 10))
+    names = [name for name, _ in done]
+    assert names[:2] == ["first", "second"] and names.count("first") == 6
+    gaps = [b - a for (_, a), (_, b) in zip(done, done[1:], strict=False)]
+    assert done[0][1] - began < 0.05 and min(gaps) >= 0.06
+    await asyncio.wait_for(read(first, 2**20), 1)  # This one is small.
+    assert done[-1][1] - done[-2][1] < 0.05
+
+
+async def test_a_flood_of_rich_messages_leaves_the_others_their_answers(tmp_path):
+    """Their answers once took seconds."""
+    with live_server(tmp_path / "run", accounts=accounts()) as server:
+        async with dial(server) as flood, dial(server, TOKEN[::-1]) as other:
+            await said(flood, type="hello", version=1)
+            await said(flood, type="reset", call=1, task=TASK, seed=1)
+            await said(other, type="hello", version=1)
+            numbers = {"a": [1] * 99_000}
+            for call in range(2, 7):
+                action = {"tool": "add", "arguments": numbers}
+                message = {"type": "step", "call": call, "episode": "e1", "action": action}
+                await flood.send(json.dumps(message))
+            answering = asyncio.create_task(answers_of(flood, 5))
+            for call in range(1, 21):
+                assert (await said(other, type="state", call=call))["call"] == call
+            assert not answering.done()
+            assert [each["call"] for each in await answering] == [2, 3, 4, 5, 6]
+
+
+async def answers_of(socket, count):
+    return [json.loads(await socket.recv()) for _ in range(count)]
+
+
+async def test_an_answer_for_a_connection_that_was_closed_meanwhile_is_no_traceback(tmp_path):
+    async def send(event):
+        raise RuntimeError("Unexpected ASGI message 'websocket.send', after 'websocket.close'.")
+
+    with live_server(tmp_path / "run") as server:
+        given = (server.app._requests, ServerBounds(), server.app.metrics, RichMessages())
+        connection = _Connection(*given, Account("one"), send)
+        await connection.send({"type": "state"}, b"")
+        assert connection.closed
