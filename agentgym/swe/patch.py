@@ -118,7 +118,7 @@ def check_path(path: str) -> str:
         PatchError: It is absolute, leads out of the repository or into a ``.git`` folder.
     """
     parts = path.split("/")
-    plain = path and not path.startswith("/") and posixpath.normpath(path) == path
+    plain = path not in ("", ".") and not path.startswith("/") and posixpath.normpath(path) == path
     if not plain or ".." in parts or "\0" in path or len(path.encode(*_PATHS)) > PATH_BYTES:
         raise PatchError(f"a patch names {path[:200]!r}; expected a plain path in the repository")
     if any(part.lower() == ".git" for part in parts):
