@@ -144,7 +144,7 @@ def write_task(
         (fresh / "task.toml").write_text("\n".join(lines) + "\n", "utf-8")
         _check_patches(read_task(fresh))
         target = suite_folder / name
-        if target.exists():
+        if os.path.lexists(target):
             target.rename(Path(aside) / "old")
         fresh.rename(target)
     return target
