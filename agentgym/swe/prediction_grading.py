@@ -143,9 +143,12 @@ async def grade_predictions(
     for first in range(0, len(waiting), _BATCH):
         batch = waiting[first : first + _BATCH]
         tasks = await run_builds(functools.partial(_prepared, plan, files, batch, tell))
-        async with asyncio.TaskGroup() as group:
-            for prediction, task in zip(batch, tasks, strict=True):
-                group.create_task(one(prediction, task))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for prediction, task in zip(batch, tasks, strict=True):
+                    group.create_task(one(prediction, task))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
     report = report_of(plan, list(found.values()))
     files.replace("report.json", json.dumps(report, indent=1) + "\n")
     return report

@@ -184,7 +184,7 @@ def blob(clone, data):
         ([("100644", "a", "x"), ("40000", "a", "sub")], "'a/x' cannot be written.*exists"),
         ([("120000", "a", "out"), ("40000", "a", "sub")], "lies below the link a"),
         ([("100644", ".", "x")], "'.'; expected a plain path"),
-        ([("100644", "n" * 300, "x")], "cannot be written.*too long"),
+        ([("100644", "n" * 300, "x")], "has at most 255 bytes"),
         ([("120000", "a", "empty")], "cannot be written.*No such file"),
         ([("120000", "a", "nul")], "cannot be written.*null byte"),
         ([("100644", "a", "absent")], "object 1111111111.* is not there"),

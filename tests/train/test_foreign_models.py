@@ -8,15 +8,18 @@ import struct
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import small_models
 import torch
 
 from agentgym.errors import ConfigError
+from agentgym.records import Action, Briefing, Observation
 from agentgym.train.datasets.encoding import load_template
 from agentgym.train.models.foreign_model import Held, within
 from agentgym.train.policies import HuggingFacePolicy, PolicyKind
+from agentgym.train.policy import TokenPolicy
 from agentgym.train.templates.chat import ChatTemplate
 
 loading = pytest.importorskip("agentgym.train.models.loading")
@@ -168,3 +171,31 @@ def test_only_what_a_thread_builds_itself_is_counted():
         with pytest.raises(ValueError, match="numbers"):
             torch.nn.Linear(5_000, 5_000)
     assert made and torch.nn.Linear(5_000, 5_000)
+
+
+async def test_a_slow_template_stops_no_other_episode():
+    threads = []
+
+    class Template:
+        stop_ids = ()
+
+        def opening(self, briefing, observation, tools):
+            threads.append(threading.current_thread())
+            return [1]
+
+        def parse(self, completion, tools):
+            threads.append(threading.current_thread())
+            return Action("submit")
+
+    class Samples:
+        async def generate(self, dialogue, new_ids, **options):
+            return SimpleNamespace(ids=(2,), logprobs=(0.0,), finish_reason="stop", version=0)
+
+        def end(self, dialogue):
+            pass
+
+    policy = TokenPolicy(Samples(), Template(), limit=1)
+    await policy.start(Briefing("a/b-v1", "Do it.", 0, 1))
+    decision = await policy.act(Observation(""), [], [])
+    assert decision.action == Action("submit")
+    assert len(threads) == 2 and threading.main_thread() not in threads
