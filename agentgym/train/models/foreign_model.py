@@ -29,7 +29,7 @@ _TEXTS: Final = (".json", ".jinja", ".txt", ".model")
 _TOKENIZER: Final = "tokenizer.json"
 _STAGES: Final = ("normalizer", "pre_tokenizer", "decoder")
 _MOST_GROWTH: Final = 1_000
-"""How many times longer its parts together may make a text."""
+"""A text may become so many times longer by all parts of a stage together."""
 _MOST_ADDED: Final = 20_000
 _MOST_CHARS: Final = 1_000
 _OBJECTS: Final = (
@@ -47,7 +47,7 @@ _COUNTS: Final = ("num_", "n_layer", "n_head", "n_expert")
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the files of a model hold.
+    """The content of a model's files.
 
     Attributes:
         tensors: Number of tensors.
@@ -174,7 +174,7 @@ def _object(path: Path) -> dict[str, Any]:
     """Return a JSON object of a model's folder.
 
     Raises:
-        ValueError: It is none, or nested too deep.
+        ValueError: The file is no JSON object, or is nested too deep.
     """
     try:
         found = json.loads(read_regular(path, _TEXT_BYTES))
@@ -237,7 +237,7 @@ def _weights(folder: Path) -> list[Path]:
     """Return the files of weights that transformers would read; all lie in the folder.
 
     Raises:
-        ValueError: There are none, or an index names files elsewhere.
+        ValueError: The folder has no safetensors, or its index names files elsewhere.
     """
     whole, index = folder / "model.safetensors", folder / _INDEX
     if whole.exists():
