@@ -151,6 +151,12 @@ def test_what_the_tokenizer_of_a_template_raises_is_told(folder):
         template._text([-1])
 
 
+def test_a_template_of_megabytes_is_refused(folder):
+    (folder / "chat_template.jinja").write_text("x" * (2 << 20))
+    with pytest.raises(ConfigError, match="chat template is longer than 1,048,576"):
+        ChatTemplate(loading.load_tokenizer(str(folder)))
+
+
 def test_a_fifo_is_refused_by_whatever_loads_a_model(folder):
     (folder / "tokenizer.json").unlink()
     os.mkfifo(folder / "tokenizer.json")

@@ -29,6 +29,7 @@ _TRIAL_CALL: Final[Mapping[str, Json]] = {
     "tool": _TRIAL.name,
     "arguments": {"argument": _ARGUMENT},
 }
+_MOST_CHARS: Final = 1 << 20
 _SHIELD: Final = re.compile("\ue000(\\d+)\ue001")
 _TOOLS: Final = """
 
@@ -64,6 +65,9 @@ class ChatTemplate:
                 f"{self._name} has no chat template; "
                 "use an instruction-tuned model, or save a template beside its tokenizer"
             )
+        # Each dialogue sends it to the process that renders it.
+        if len(str(tokenizer.chat_template)) > _MOST_CHARS:
+            raise ConfigError(f"{self._name}: its chat template is longer than {_MOST_CHARS:,}")
         added = tokenizer.added_tokens_decoder.values()
         special = {*tokenizer.all_special_tokens, *(str(each) for each in added if each.special)}
         self._special = sorted(special, key=lambda token: (-len(token), token))
