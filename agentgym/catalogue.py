@@ -125,7 +125,8 @@ def cache_dir() -> Path:
     """Return the folder of this user's prepared tasks and layers; it may not exist yet.
 
     Raises:
-        ConfigError: AGENTGYM_CACHE is relative to a working directory that is gone.
+        ConfigError: AGENTGYM_CACHE is relative to a working directory that is gone, or this user
+            has neither a home nor that variable.
     """
     if chosen := os.environ.get("AGENTGYM_CACHE"):
         try:
@@ -138,7 +139,14 @@ def cache_dir() -> Path:
     if base := os.environ.get("XDG_CACHE_HOME"):
         return Path(base).absolute() / "agentgym"
     # Sandboxes of root run under another user id, which may not enter root's home.
-    return (Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache") / "agentgym"
+    if os.geteuid() == 0:
+        return Path("/var/cache/agentgym")
+    try:
+        return Path.home() / ".cache" / "agentgym"
+    except RuntimeError as error:  # a user id without an account, as in containers
+        raise ConfigError(
+            "this user has no home folder; set AGENTGYM_CACHE to a folder for prepared tasks"
+        ) from error
 
 
 def imported_dir() -> Path:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _OF_PROVIDERS: Final = ("problems", "start", "close")
 
+_MOST_KNOWN: Final = 40
+"""Names that the message about an unknown one lists."""
+
 _NOUNS = {
     "agentgym.sandboxes": "sandbox",
     "agentgym.surfaces": "surface",
@@ -56,7 +59,9 @@ def load(group: str, name: str) -> Any:
     noun = _NOUNS[group]
     if not points:
         known = names(group)
-        raise NotFoundError(noun, name, known, f"known: {', '.join(known)}")
+        more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
+        told = f"known: {', '.join(known[:_MOST_KNOWN])}{more}"
+        raise NotFoundError(noun, name, known, told)
     if len(points) > 1:
         claims = " and ".join(sorted(f"{_package(p)} ({p.value})" for p in points.values()))
         raise PluginError(f"{noun} {name!r} is claimed by {claims}; uninstall one of them")
@@ -184,7 +189,25 @@ def _points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     from importlib.metadata import entry_points
 
     # Reading the metadata of every installed package takes milliseconds, and each episode needs it.
-    return tuple(entry_points(group=group))
+    try:
+        return tuple(entry_points(group=group))
+    except (OSError, ValueError) as error:
+        raise PluginError(
+            f"the entry points of {_unreadable()} cannot be read: {error!s:.300}; "
+            "reinstall or remove that package"
+        ) from error
+
+
+def _unreadable() -> str:
+    """Return the name of an installed package whose entry points cannot be read."""
+    from importlib.metadata import distributions
+
+    for package in distributions():
+        try:
+            _ = package.entry_points
+        except (OSError, ValueError):
+            return f"{package.name} in {package.locate_file('')}"
+    return "an installed package"
 
 
 def _package(point: EntryPoint) -> str:

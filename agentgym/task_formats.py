@@ -42,9 +42,9 @@ def plugin_errors(doing: str) -> Iterator[None]:
         raise
     except BaseException as error:  # a plug-in may raise anything
         pass_interruptions(error)
-        raise PluginError(
-            f"{doing}: {type(error).__name__}: {error}; repair or uninstall the format"
-        ) from error
+        # A path that the system refuses, such as one that is too long, is no fault of the format.
+        advice = "" if isinstance(error, OSError) else "; repair or uninstall the format"
+        raise PluginError(f"{doing}: {type(error).__name__}: {error!s:.1000}{advice}") from error
 
 
 def names() -> list[str]:

@@ -311,3 +311,15 @@ def test_the_cache_is_where_the_user_put_it_and_never_in_roots_home(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     assert catalogue.cache_dir() == Path(expected)
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch):
+    def unknown():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("AGENTGYM_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(catalogue.os, "geteuid", lambda: 1_879_000_001)
+    monkeypatch.setattr(catalogue.Path, "home", unknown)
+    with pytest.raises(ConfigError, match="no home folder; set AGENTGYM_CACHE"):
+        catalogue.cache_dir()

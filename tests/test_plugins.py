@@ -194,3 +194,18 @@ def test_two_packages_may_not_claim_one_name(site: Path) -> None:
     assert plugins.names(GROUP).count("twice") == 1
     with pytest.raises(PluginError, match="surface_plugin_x .* and surface_plugin_y .*uninstall"):
         plugins.load(GROUP, "twice")
+
+
+def test_a_package_whose_metadata_cannot_be_read_is_named(site: Path) -> None:
+    install(site, "scrambled", {}, "")
+    (site / "scrambled-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff\xfe[x]\na = b\n")
+    plugins._points.cache_clear()
+    with pytest.raises(PluginError, match=f"entry points of scrambled in {site}.*reinstall"):
+        plugins.names(GROUP)
+
+
+def test_few_of_many_known_names_are_told(site: Path) -> None:
+    install(site, "many", {f"name{n}": "many:X" for n in range(100)}, "")
+    with pytest.raises(NotFoundError, match=r"known: .* and [0-9]+ more") as told:
+        plugins.load(GROUP, "zz")
+    assert len(str(told.value)) < 1_000

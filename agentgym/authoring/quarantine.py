@@ -186,7 +186,7 @@ class Quarantine:
 
 def _python() -> Iterator[Path]:
     """Yield the folders that hold this Python and its modules, except the user's home."""
-    home = Path(os.path.realpath(Path.home()))
+    home = Path(os.path.realpath(os.path.expanduser("~")))
     interpreter = Path(os.path.realpath(sys.executable)).parent.parent
     for name in [sys.prefix, sys.base_prefix, str(interpreter), *filter(None, sys.path)]:
         path = Path(os.path.abspath(name))

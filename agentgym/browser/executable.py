@@ -87,7 +87,7 @@ def _installed() -> list[Executable]:
 
 def _of_playwright(pattern: str) -> list[Path]:
     """Return the programs that `playwright install` has put below its folder, newest first."""
-    default = Path.home() / ".cache/ms-playwright"
+    default = os.path.expanduser("~/.cache/ms-playwright")  # not so of a user without a home
     folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or default)
     names = ("headless_shell", "chrome-headless-shell", "chrome")
     found = [

@@ -35,8 +35,12 @@ def main() -> None:
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except BrokenPipeError:
         _leave_quietly()
-    except Exception:  # noqa: BLE001 - the boundary to the terminal
-        _confess()
+    except Exception as error:  # noqa: BLE001 - the boundary to the terminal
+        told = _refusal_of_a_path(error)
+        if told is None or os.environ.get("AGENTGYM_DEBUG"):
+            _confess()
+        else:
+            complain(told)
         sys.exit(1)
     finally:
         _flush()
@@ -46,6 +50,13 @@ def _end_with_the_terminal() -> None:
     """Have SIGHUP do what SIGTERM does: let go of sandboxes. Under `nohup` it stays ignored."""
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+
+
+def _refusal_of_a_path(error: Exception) -> AgentGymError | None:
+    """Return what the system says of a path: too long, not allowed, no space, a loop."""
+    if not isinstance(error, OSError) or error.filename is None:
+        return None
+    return AgentGymError(f"{error.filename!r:.300}: {error.strerror or error}")
 
 
 def complain(error: AgentGymError) -> None:

@@ -164,9 +164,12 @@ def _check_untrusted(folders: Sequence[Path], words: Sequence[str], json_file: P
 
     with stoppable(lambda: None), terminable(), Quarantine(folders) as quarantine:
         paths = [os.path.realpath(folder) for folder in folders]
-        given = ["--json", quarantine.report_path] if json_file is not None else []
+        given = ["--json", quarantine.report_path]
         code = quarantine.run(["task", "check", *paths, *words, *given], say)
         report = quarantine.report()
+    if report is None and code == 0:
+        say("it ended without a report, so nothing is known of the tasks", True)
+        code = 1
     if json_file is not None and report is not None:
         json_file.write_bytes(report)
     return code

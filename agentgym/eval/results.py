@@ -108,7 +108,7 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     try:
         with (
             RunFolder(path.parent).replacing(path.name) as binary,
-            io.TextIOWrapper(binary, encoding="utf-8") as file,
+            io.TextIOWrapper(binary, encoding="utf-8", errors="replace") as file,
         ):
             yield file
     except OSError as error:

@@ -84,7 +84,8 @@ class Database:
         self._bounds = self._reported.bounds = QueryBounds(self._connection, self.path)
 
     def _connect(self, readonly: bool) -> sqlite3.Connection:
-        address = f"file:{quote(str(self.path.absolute()))}?mode={'ro' if readonly else 'rw'}"
+        place = quote(os.fsencode(self.path.absolute()))  # which may be no UTF-8
+        address = f"file:{place}?mode={'ro' if readonly else 'rw'}"
         if readonly and not os.access(self.path.parent, os.W_OK) and not self._log.exists():
             # A reader of a WAL database creates a file beside it; here it could not, and need not.
             address += "&immutable=1"

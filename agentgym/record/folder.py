@@ -136,6 +136,16 @@ class RunFolder:
         with contextlib.suppress(FileNotFoundError), self._parent(name) as (parent, last):
             os.unlink(last, dir_fd=parent)
 
+    def make(self, name: str) -> Path:
+        """Make a folder and those above it, if they are absent; return its path.
+
+        Raises:
+            OSError: It cannot be made.
+            RecordError: It is a link, or is below one.
+        """
+        with self._parent(f"{name}/.", make=True):
+            return self.path / name
+
     def hidden(self, folder: str) -> list[str]:
         """Return the names in a folder that begin with a dot: drafts of a killed writer.
 

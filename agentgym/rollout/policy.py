@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from agentgym.agents.registry import is_privileged
 from agentgym.env.episode import Episode
-from agentgym.errors import PolicyError, SurfaceEndedError
+from agentgym.errors import PolicyError, SurfaceEndedError, pass_interruptions
 from agentgym.protocols import Agent
 from agentgym.record import codec
 from agentgym.records import Briefing, Decision, Observation
@@ -136,9 +136,8 @@ class Policy:
             if task is None or task.cancelling():
                 raise
             raise blame(error, self._agent) from error
-        except SystemExit as error:
-            raise blame(error, self._agent) from error
-        except Exception as error:
+        except BaseException as error:  # an agent may raise anything, such as a panic in Rust
+            pass_interruptions(error)
             if scope.expired():
                 raise OutOfTimeError(self._had) from error
             raise blame(error, self._agent) from error

@@ -122,6 +122,8 @@ class Clone:
             if line:
                 about, _, path = line.partition(b"\t")
                 mode, _, object_id, size = about.decode().split()
+                if size == "BAD":
+                    raise TaskError(f"{self.path}: object {object_id} is not there")
                 yield TreeEntry(
                     path.decode("utf-8", "surrogateescape"),
                     mode,

@@ -20,6 +20,7 @@ PATCH_BYTES = 16 * 2**20
 FILE_BYTES = 8 * 2**20
 PATCH_FILES = 5_000
 PATH_BYTES = 1_000
+NAME_BYTES = 255
 GENERATED = (
     "__pycache__",
     "*.pyc",
@@ -118,9 +119,13 @@ def check_path(path: str) -> str:
         PatchError: It is absolute, leads out of the repository or into a ``.git`` folder.
     """
     parts = path.split("/")
-    plain = path and not path.startswith("/") and posixpath.normpath(path) == path
+    plain = path not in ("", ".") and not path.startswith("/") and posixpath.normpath(path) == path
     if not plain or ".." in parts or "\0" in path or len(path.encode(*_PATHS)) > PATH_BYTES:
         raise PatchError(f"a patch names {path[:200]!r}; expected a plain path in the repository")
+    if any(len(part.encode(*_PATHS)) > NAME_BYTES for part in parts):
+        raise PatchError(
+            f"a patch names {path[:200]!r}; a name has at most {NAME_BYTES} bytes, as on any disk"
+        )
     if any(part.lower() == ".git" for part in parts):
         raise PatchError(f"a patch changes {path[:200]!r}; files of Git are not part of a patch")
     return path

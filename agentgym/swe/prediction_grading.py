@@ -12,8 +12,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.protocols import SandboxProvider
+from agentgym.record.result_files import ResultFiles
 from agentgym.sandbox.build.builder import Builds, run_builds
 from agentgym.swe.apply import apply_diff
 from agentgym.swe.clone import find_clone
@@ -29,6 +32,7 @@ from agentgym.swe.task_folder import InstanceTask, folder_name, read_task, write
 from agentgym.threads import to_thread
 
 _BATCH: Final = 8
+_RESULTS: Final = "results.jsonl"
 
 
 class Fate(StrEnum):
@@ -61,6 +65,9 @@ class Result:
     pass_to_pass: Mapping[str, str] = field(default_factory=dict)
     replaced: Mapping[str, str] = field(default_factory=dict)
     graded: str = ""
+
+
+_ADAPTER: Final = TypeAdapter(Result)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,8 +118,8 @@ async def grade_predictions(
             raise ConfigError(
                 f"prediction for {prediction.instance_id!r}: the instances have no such id"
             )
-    plan.out.mkdir(parents=True, exist_ok=True)
-    results = _Results(plan.out / "results.jsonl")
+    files = ResultFiles(plan.out)
+    results = _Results(files)
     found: dict[str, Result] = {}
     for prediction in plan.predictions:
         known = results.found.get(plan.digest(prediction))
@@ -127,7 +134,7 @@ async def grade_predictions(
             if isinstance(task, Result):
                 result = task
             else:
-                result = await _graded(prediction, task, provider, plan.out / "logs")
+                result = await _graded(prediction, task, provider, files)
             result = replace(result, graded=plan.digest(prediction))
             results.add(result)
             found[prediction.instance_id] = result
@@ -135,17 +142,24 @@ async def grade_predictions(
 
     for first in range(0, len(waiting), _BATCH):
         batch = waiting[first : first + _BATCH]
-        tasks = await run_builds(functools.partial(_prepared, plan, batch, tell))
-        async with asyncio.TaskGroup() as group:
-            for prediction, task in zip(batch, tasks, strict=True):
-                group.create_task(one(prediction, task))
+        tasks = await run_builds(functools.partial(_prepared, plan, files, batch, tell))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for prediction, task in zip(batch, tasks, strict=True):
+                    group.create_task(one(prediction, task))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
     report = report_of(plan, list(found.values()))
-    (plan.out / "report.json").write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    files.replace("report.json", json.dumps(report, indent=1) + "\n")
     return report
 
 
 def _prepared(
-    plan: GradingPlan, batch: Sequence[Prediction], tell: Callable[[str], None], builds: Builds
+    plan: GradingPlan,
+    files: ResultFiles,
+    batch: Sequence[Prediction],
+    tell: Callable[[str], None],
+    builds: Builds,
 ) -> list[InstanceTask | Result]:
     """Write the folders of instances and build their images; a failure is a result."""
     done: list[InstanceTask | Result] = []
@@ -160,7 +174,7 @@ def _prepared(
             clone = find_clone(plan.clones, instance.repo)
             spec = resolve_environment(instance, clone, plan.tables)
             until = packages_until(instance, clone)
-            folder = write_task(plan.out / "tasks" / "graded", instance, clone, spec, until)
+            folder = write_task(files.make("tasks/graded"), instance, clone, spec, until)
             task = read_task(folder)
             build_context(task.context, builds, tell)
         except AgentGymError as error:
@@ -171,9 +185,9 @@ def _prepared(
 
 
 async def _graded(
-    prediction: Prediction, task: InstanceTask, provider: SandboxProvider, logs: Path
+    prediction: Prediction, task: InstanceTask, provider: SandboxProvider, files: ResultFiles
 ) -> Result:
-    """Grade a patch; the output of its tests goes to a file in the folder of logs."""
+    """Grade a patch; the output of its tests goes to a file in the folder ``logs``."""
     identity, replaced = task.instance.id, dict(task.pointer.replaced)
     try:
         recipe = await to_thread(image_recipe, task.context, folder_name(identity))
@@ -190,8 +204,7 @@ async def _graded(
             )
     except AgentGymError as error:
         return Result(identity, Fate.ERROR, str(error)[:2000], replaced=replaced)
-    logs.mkdir(exist_ok=True)
-    (logs / f"{folder_name(identity)}.txt").write_text(graded.run.log, "utf-8")
+    files.replace(f"logs/{folder_name(identity)}.txt", graded.run.log)
     return Result(
         identity,
         Fate(graded.grade.value),
@@ -205,29 +218,21 @@ async def _graded(
 class _Results:
     """The results so far by what was graded, in a file that only grows."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, files: ResultFiles) -> None:
+        self._files = files
         self.found: dict[str, Result] = {}
-        if not path.exists():
-            return
-        data = path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if whole != data:
-            # A kill cut the last line; its prediction is graded again.
-            path.write_bytes(whole)
-        for number, line in enumerate(whole.decode("utf-8", "replace").splitlines(), 1):
+        for number, line in enumerate(files.lines(_RESULTS), 1):
             try:
-                fields = json.loads(line)
-                result = Result(**{**fields, "fate": Fate(fields["fate"])})
-            except (ValueError, TypeError, KeyError, RecursionError) as error:
-                raise ConfigError(f"{path}:{number}: no line of results: {error}") from error
+                result = _ADAPTER.validate_json(line)
+            except (ValueError, RecursionError) as error:
+                told = f"{files.path(_RESULTS)}:{number}: no line of results: {error!s:.2000}"
+                raise ConfigError(told) from error
             self.found[result.graded] = result
 
     def add(self, result: Result) -> None:
         """Write a result down; an error is told, and graded again by the next call."""
         if result.fate is not Fate.ERROR:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(result), ensure_ascii=False) + "\n")
+            self._files.add(_RESULTS, json.dumps(asdict(result), ensure_ascii=False))
 
 
 def report_of(plan: GradingPlan, results: Sequence[Result]) -> dict[str, Any]:

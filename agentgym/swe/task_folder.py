@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -18,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from agentgym.errors import TaskError
 from agentgym.manifest import Manifest, load_toml, show_path
 from agentgym.regular_file import read_regular
-from agentgym.swe.clone import Clone
+from agentgym.swe.clone import Clone, TreeEntry
 from agentgym.swe.instance import EnvironmentSpec, Instance
 from agentgym.swe.instance_tests import InstanceTests
 from agentgym.swe.patch import FILE_BYTES, Entry, PatchError, check_path
@@ -31,6 +33,14 @@ _INSTANCE_BYTES: Final = 256 << 20
 _LONGEST: Final = 100
 _LARGEST: Final = 4 << 30
 """Bytes of a repository."""
+_MOST_FILES: Final = 1_000_000
+_ODD_NAMES: Final = frozenset(
+    {
+        *(errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ELOOP),
+        *(errno.ENAMETOOLONG, errno.ENOENT, errno.EINVAL, errno.EILSEQ),
+    }
+)
+"""Why the names of a tree cannot be written, whatever the disk."""
 _ADAPTER: Final = TypeAdapter(Instance)
 
 
@@ -134,7 +144,7 @@ def write_task(
         (fresh / "task.toml").write_text("\n".join(lines) + "\n", "utf-8")
         _check_patches(read_task(fresh))
         target = suite_folder / name
-        if target.exists():
+        if os.path.lexists(target):
             target.rename(Path(aside) / "old")
         fresh.rename(target)
     return target
@@ -185,27 +195,49 @@ def write_files(clone: Clone, commit: str, target: Path) -> list[str]:
     """Write the files and links of a commit below a folder; return the submodules, left empty.
 
     Raises:
-        TaskError: A path leads out of the repository.
+        TaskError: A path leads out of the repository, is there twice, or cannot be a name; or there
+            are too many.
+        OSError: The disk is full, or refuses it.
     """
     entries = list(clone.entries(commit))
+    if len(entries) > _MOST_FILES:
+        raise TaskError(f"{clone.path}: {commit[:10]} has more than {_MOST_FILES:,} files")
     wanted = [entry for entry in entries if entry.mode != "160000"]
     if (size := sum(entry.size for entry in wanted)) > _LARGEST:
         raise TaskError(f"{clone.path}: {commit[:10]} has {size} bytes; the limit is {_LARGEST}")
     made = _Folders(target)
-    for entry, data in clone.contents(wanted):
+    empty = ((entry, b"") for entry in entries if entry.mode == "160000")
+    for entry, data in itertools.chain(clone.contents(wanted), empty):
         try:
-            full = made.above(check_path(entry.path))
+            _write(entry, data, made.above(check_path(entry.path)))
         except PatchError as error:
             raise TaskError(f"{clone.path}: {error}") from error
-        if entry.mode == "120000":
-            os.symlink(os.fsdecode(data), full)
-        else:
-            full.write_bytes(data)
-            full.chmod(0o755 if entry.mode == "100755" else 0o644)
-    submodules = [entry.path for entry in entries if entry.mode == "160000"]
-    for path in submodules:
-        made.above(check_path(path)).mkdir(exist_ok=True)
-    return submodules
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno not in _ODD_NAMES:
+                raise
+            raise TaskError(
+                f"{clone.path}: {commit[:10]}: {entry.path!r:.200} cannot be written: {error}"
+            ) from error
+    return [entry.path for entry in entries if entry.mode == "160000"]
+
+
+def _write(entry: TreeEntry, data: bytes, full: Path) -> None:
+    """Write a file, a link or an empty folder, under a name that nothing has.
+
+    A tree that Git did not make may name a path twice: first a link, then a file through it.
+
+    Raises:
+        OSError: It cannot be written.
+        ValueError: It is a link that no file system has.
+    """
+    if entry.mode == "160000":
+        full.mkdir()
+    elif entry.mode == "120000":
+        os.symlink(os.fsdecode(data), full)
+    else:
+        with full.open("xb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), 0o755 if entry.mode == "100755" else 0o644)
 
 
 class _Folders:

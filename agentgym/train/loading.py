@@ -72,13 +72,15 @@ def load_policy(policy: TinyPolicy | HuggingFacePolicy, *, seed: int) -> LoadedP
 
 def _huggingface(policy: HuggingFacePolicy) -> LoadedPolicy:
     try:
+        from agentgym.train.models.foreign_model import named
         from agentgym.train.models.loading import load_pretrained
         from agentgym.train.templates.chat import ChatTemplate
     except ModuleNotFoundError as error:
         raise missing_extra(error.name or "transformers", "train-hf") from error
     loaded = load_pretrained(policy)
     form = None if policy.tool_calls == "auto" else policy.tool_calls
-    template = ChatTemplate(loaded.tokenizer, form=form, stop_ids=loaded.stop_ids)
+    with named(policy.path):
+        template = ChatTemplate(loaded.tokenizer, form=form, stop_ids=loaded.stop_ids)
     model = loaded.model
     notes = [
         f"{policy.path}: {sum(each.numel() for each in model.parameters()):,} weights in "

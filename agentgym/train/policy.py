@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -24,11 +24,14 @@ from agentgym.records import (
     ToolSpec,
 )
 from agentgym.rollout.policy import HeldAgent
+from agentgym.threads import Threads
 from agentgym.train.samples import EpisodeTokens
 from agentgym.train.sampling.sampler import Dialogue
 
 if TYPE_CHECKING:
     from agentgym.train.models.pictures import PictureTable
+
+_TEMPLATES: Final = Threads(4, "agentgym-template")
 
 
 class TokenPolicy(HeldAgent):
@@ -82,9 +85,9 @@ class TokenPolicy(HeldAgent):
         """
         assert self._briefing is not None  # The engine starts an agent first.
         await self.ready()
-        new_ids = self._shown(
-            self._new_ids(self._briefing, observation, tools, history), observation
-        )
+        # The template and the tokenizer of a stranger's model may take seconds for a text.
+        read = await _TEMPLATES.run(self._new_ids, self._briefing, observation, tools, history)
+        new_ids = self._shown(read, observation)
         before = [*self._dialogue.ids, *new_ids]
         done = await self._sampler.generate(
             self._dialogue,
@@ -99,7 +102,7 @@ class TokenPolicy(HeldAgent):
         try:
             if done.finish_reason == "context":
                 raise ValueError(f"the context of {len(self._dialogue.ids)} tokens is full")
-            action = self._template.parse(done.ids, tools)
+            action = await _TEMPLATES.run(self._template.parse, done.ids, tools)
         except ValueError as error:
             failure = PolicyError(f"the completion makes no usable call: {error}")
             failure.usage, failure.generations = usage, (generation,)

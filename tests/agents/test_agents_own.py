@@ -285,6 +285,8 @@ def test_the_page_shows_the_agent_that_is_written(tmp_path):
         new_agent(file, model=False)
     with pytest.raises(ConfigError, match="write e.g.: my_agent"):
         new_agent(tmp_path / "my-agent", model=False)
+    with pytest.raises(ConfigError, match="is not a name for a Python file"):
+        new_agent(Path("//"), model=False)
 
 
 async def test_the_agent_of_the_page_plays(tmp_path, monkeypatch):

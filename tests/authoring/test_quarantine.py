@@ -114,6 +114,15 @@ def test_what_comes_out_cannot_steer_the_terminal(tmp_path, monkeypatch):
     assert "\x1b" not in done.output and r"\x1b]0;title" in done.output
 
 
+def test_a_check_that_ends_without_a_report_is_no_success(tmp_path, monkeypatch):
+    folder = tmp_path / "suite" / "task"
+    folder.mkdir(parents=True)
+    (folder / "task.toml").write_text('id = "suite/task-v1"')
+    monkeypatch.setattr(module, "_ENTRY", "import os; os._exit(0)")  # as a checks.py may
+    done = CliRunner().invoke(app, ["task", "check", "--untrusted", str(folder)])
+    assert done.exit_code == 1 and "ended without a report" in done.output
+
+
 EATER = """
 import ctypes, os, sys, time
 held = []

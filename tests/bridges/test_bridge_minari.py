@@ -12,6 +12,7 @@ import agentgym
 from agentgym.env import registration
 from agentgym.errors import RecordError
 from agentgym.train.bridges.minari import recorded_episodes, text_space
+from agentgym.train.datasets import memory
 
 ROOT = Path(__file__).parents[2]
 TASK = ROOT / "examples/tiny-terminal/two-level"
@@ -54,6 +55,12 @@ def test_scored_episodes_become_buffers(run):
         assert all(action in found.action_space for action in buffer["actions"])
     # The third has no score, so it is not an episode with a reward of 0.
     assert len(found.left_out) == 1 and "1 " in found.left_out[0]
+
+
+def test_buffers_share_a_bound_on_memory(run, monkeypatch):
+    monkeypatch.setattr(memory, "memory_for_steps", lambda: 10)
+    with pytest.raises(RecordError, match="more than half of this machine's memory"):
+        recorded_episodes([run])
 
 
 def test_the_space_is_no_larger_than_its_texts():

@@ -124,6 +124,14 @@ def test_an_error_is_one_line_and_no_traceback(cli: Cli) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_path_that_the_system_refuses_is_an_error_in_one_line(cli: Cli) -> None:
+    done = cli("eval", "n" * 5_000, "--agent", "noop")
+    assert (done.returncode, done.stdout) == (1, "")
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("error: 'runs/") and said.endswith(": File name too long")
+    assert len(said) < 400 and "Traceback" not in done.stderr
+
+
 def test_a_mistyped_bench_is_answered_with_those_there_are(cli: Cli) -> None:
     done = cli("bench", "foo")
     assert (done.returncode, done.stdout) == (2, "")

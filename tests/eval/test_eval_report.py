@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -249,3 +250,11 @@ def test_a_run_without_measures_has_no_table_of_them(runs: Runs, tmp_path: Path)
     old = Grading("maze", "1", (StepGrade(0, CheckStatus.PASS, "x", measures={"odd": 1.0}),))
     store.history.add_gradings(row.id, [replace(old, trajectory="of other steps")])
     assert "maze" not in page_of(store, tmp_path)[0]
+
+
+def test_a_run_folder_may_have_a_name_that_is_no_utf8(tmp_path: Path) -> None:
+    made = Runs(tmp_path / os.fsdecode(b"run\xff"))
+    store = made.start()
+    write_report(store, made.folder / "report.html")
+    made.close()
+    assert "run?" in (made.folder / "report.html").read_text()

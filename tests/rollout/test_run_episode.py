@@ -136,6 +136,10 @@ class Failing(Counter):
         return await self.failure()
 
 
+class Panic(BaseException):
+    """As an extension module in Rust raises it: a tokenizer that fails, for instance."""
+
+
 def raising(error):
     async def failure():
         raise error
@@ -160,6 +164,7 @@ def answering(answer):
         (raising(SandboxDiedError("not it")), "SandboxDiedError: not it"),
         (raising(ConnectionRefusedError("not really")), "ConnectionRefusedError: not really"),
         (raising(asyncio.CancelledError("by itself")), "CancelledError: by itself"),
+        (raising(Panic("in Rust")), "Panic: in Rust"),
         (answering(None), "act() must return a Decision, not NoneType"),
     ],
     ids=[
@@ -170,6 +175,7 @@ def answering(answer):
         "sandbox error",
         "claimed",
         "cancelled",
+        "panic",
         "nothing",
     ],
 )

@@ -7,9 +7,10 @@ import time
 import pytest
 
 from agentgym.errors import TaskError
-from agentgym.swe import git_process
+from agentgym.swe import git_process, task_folder
 from agentgym.swe.clone import find_clone, open_clone
 from agentgym.swe.mining.history import merged_changes
+from agentgym.swe.task_folder import write_files
 
 PEOPLE = {
     f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
@@ -158,3 +159,55 @@ def test_git_that_takes_too_long_or_too_much_memory_is_ended(clone, tmp_path):
     allocate = ["python3", "-c", "bytearray(6 << 30)"]
     code, _, said = git_process.run_git(allocate, {"PATH": os.environ["PATH"]}, b"", 60)
     assert code != 0 and "MemoryError" in said
+
+
+def tree(clone, *rows):
+    """Write a tree as Git would not: names twice, of any length, objects that are not there."""
+    raw = b"".join(
+        f"{mode} {name}".encode() + b"\0" + bytes.fromhex(object_id)
+        for mode, name, object_id in rows
+    )
+    return git(clone, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
+
+
+def blob(clone, data):
+    return git(clone, "hash-object", "-w", "--stdin", stdin=data)
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        # A file through the link of the same name was written, anywhere on this machine.
+        ([("120000", "a", "out"), ("100644", "a", "x")], "'a' cannot be written.*exists"),
+        ([("100644", "a", "x"), ("120000", "a", "out")], "'a' cannot be written.*exists"),
+        ([("120000", "a", "out"), ("160000", "a", "x")], "'a' cannot be written.*exists"),
+        ([("100644", "a", "x"), ("40000", "a", "sub")], "'a/x' cannot be written.*exists"),
+        ([("120000", "a", "out"), ("40000", "a", "sub")], "lies below the link a"),
+        ([("100644", ".", "x")], "'.'; expected a plain path"),
+        ([("100644", "n" * 300, "x")], "has at most 255 bytes"),
+        ([("120000", "a", "empty")], "cannot be written.*No such file"),
+        ([("120000", "a", "nul")], "cannot be written.*null byte"),
+        ([("100644", "a", "absent")], "object 1111111111.* is not there"),
+    ],
+)
+def test_a_tree_that_git_did_not_make_is_refused_and_writes_nothing_elsewhere(
+    clone, tmp_path, rows, why
+):
+    out, target = tmp_path / "out", tmp_path / "target"
+    target.mkdir()
+    texts = {"out": str(out).encode(), "x": b"x", "empty": b"", "nul": b"a\0b"}
+    ids = {name: blob(clone, data) for name, data in texts.items()} | {"absent": "1" * 40}
+    ids["sub"] = tree(clone, ("100644", "x", ids["x"]))
+    top = tree(clone, *((mode, name, ids[of]) for mode, name, of in rows))
+    commit = git(clone, "commit-tree", top, stdin=b"odd")
+    with pytest.raises(TaskError, match=why):
+        write_files(open_clone(clone), commit, target)
+    assert not out.exists()
+
+
+def test_a_commit_of_too_many_files_is_refused(clone, tmp_path, monkeypatch):
+    monkeypatch.setattr(task_folder, "_MOST_FILES", 2)
+    top = tree(clone, *(("100644", f"f{n}", blob(clone, b"x")) for n in range(3)))
+    commit = git(clone, "commit-tree", top, stdin=b"many")
+    with pytest.raises(TaskError, match="more than 2 files"):
+        write_files(open_clone(clone), commit, tmp_path)

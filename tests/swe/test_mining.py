@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from agentgym.cli.app import app
 from agentgym.errors import AgentGymError, TaskError
+from agentgym.record.result_files import ResultFiles
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.swe.clone import Clone, open_clone
 from agentgym.swe.instance_files import read_instances
@@ -233,17 +234,17 @@ def test_a_failed_build_is_told_by_its_error(output: str, reason: str) -> None:
 
 def test_a_journal_survives_a_cut_line(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
+    journal = Journal(ResultFiles(tmp_path))
     journal.add(Decision("a" * 40, "A", "2024q1", True))
     journal.add(Decision("b" * 40, "B", "2024q1", False, "no test is fixed"))
     path.write_bytes(path.read_bytes()[:-20])
-    again = Journal(path)
+    again = Journal(ResultFiles(tmp_path))
     assert set(again.decisions) == {"a" * 40}
     again.add(Decision("c" * 40, "C", "2024q1", False, "a test breaks"))
-    assert Journal(path).reasons() == {"a test breaks": 1}
+    assert Journal(ResultFiles(tmp_path)).reasons() == {"a test breaks": 1}
     path.write_text('{"commit": 1}\n')
     with pytest.raises(TaskError, match=":1: no line of a journal"):
-        Journal(path)
+        Journal(ResultFiles(tmp_path))
 
 
 async def test_a_model_writes_the_issue_and_its_leaks_are_removed(
@@ -276,7 +277,7 @@ async def test_a_history_is_mined_and_resumed(
         names = {commit: name for name, commit in commits.items()}
         decided = {
             names[one.commit]: "" if one.kept else one.reason
-            for one in Journal(plan.out / "journal.jsonl").decisions.values()
+            for one in Journal(ResultFiles(plan.out)).decisions.values()
         }
         assert decided == {
             "fix": "",

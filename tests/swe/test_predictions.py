@@ -2,15 +2,23 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from agentgym.cli.app import app
 from agentgym.errors import ConfigError
+from agentgym.record.result_files import ResultFiles
 from agentgym.swe.apply import apply_diff
 from agentgym.swe.patch import PatchError
-from agentgym.swe.prediction_grading import Fate, GradingPlan, Result, report_of
+from agentgym.swe.prediction_grading import (
+    Fate,
+    GradingPlan,
+    Result,
+    grade_predictions,
+    report_of,
+)
 from agentgym.swe.predictions import Prediction, read_predictions, write_predictions
 
 ONE = {"instance_id": "a__b-1", "model_name_or_path": "m", "model_patch": "diff"}
@@ -97,3 +105,29 @@ def test_the_report_counts_every_fate(tmp_path: Path) -> None:
     assert report["resolved_ids"] == ["a"] and report["unresolved_ids"] == ["b"]
     assert report["empty_patch_ids"] == ["c"] and report["error_ids"] == ["d"]
     assert report["completed_instances"] == 2 and report["incomplete_ids"] == ["e"]
+
+
+def test_a_name_that_no_disk_has_is_a_fault_of_the_patch() -> None:
+    name = "n" * 300
+    text = f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+
+    def on_disk(path: str) -> None:
+        raise OSError("File name too long")  # once a traceback, and the end of the grading
+
+    with pytest.raises(PatchError, match="a name has at most 255 bytes"):
+        apply_diff(text, on_disk)
+
+
+async def test_a_result_that_cannot_be_written_is_told_by_itself(tmp_path, monkeypatch):
+    def full(files, name, line):
+        raise OSError(28, "No space left on device", str(tmp_path))
+
+    monkeypatch.setattr(ResultFiles, "add", full)
+    plan = GradingPlan(
+        predictions=[Prediction("a__b-1", "m", "")],
+        instances={"a__b-1": SimpleNamespace(id="a__b-1")},
+        clones=tmp_path,
+        out=tmp_path / "out",
+    )
+    with pytest.raises(OSError, match="No space left"):  # once a group of errors
+        await grade_predictions(plan, None, print, print)

@@ -49,7 +49,7 @@ class Plays:
         told = [(one.action, one.decision.thought, one.observation.text) for one in history]
         self.read.append((observation.text, told))
         call = self.calls[len(history)]
-        if isinstance(call, Exception):
+        if isinstance(call, BaseException):
             raise call
         return Decision(call, thought=f"mine {len(history)}")
 
@@ -129,6 +129,9 @@ def test_a_reply_without_a_call_earns_nothing_and_an_outage_is_missing_data(shop
     assert [one.reward for one in found.steps] == [0.0, 1.0, 1.0, 1.0]
     found, _ = replayed(shop, [KeyError("a bug of the agent"), *OWN[1:]])
     assert found.steps[0].reward == 0.0 and "KeyError" in found.steps[0].failure
+    panic = type("Panic", (BaseException,), {})("in Rust")
+    found, _ = replayed(shop, [panic, *OWN[1:]])
+    assert found.steps[0].reward == 0.0 and found.steps[0].failure == "Panic: in Rust"
     with pytest.raises(AgentError, match="no answer within"):
 
         class Slow(Plays):

@@ -26,7 +26,7 @@ def new_agent(path: Path, *, model: bool) -> tuple[Path, str]:
     Raises:
         ConfigError: The file exists already, or its name is not a valid Python name.
     """
-    file = path if path.suffix == ".py" else path.with_name(f"{path.name}.py")
+    file = path if path.suffix == ".py" else path.parent / f"{path.name}.py"
     if not file.stem.isidentifier() or keyword.iskeyword(file.stem):
         told = re.sub(r"\W+", "_", file.stem).strip("_") or "my_agent"
         raise ConfigError(f"{file.stem!r} is not a name for a Python file; write e.g.: {told}")

@@ -122,7 +122,7 @@ def as_root() -> tuple[str, ...]:
         raise MissingExtraError(
             "newuidmap, which builds by a user other than root need,", "apt-get install uidmap"
         )
-    user = pwd.getpwuid(os.geteuid()).pw_name
+    user = _name_of_user()
     for path in ("/etc/subuid", "/etc/subgid"):
         if not _has_range(path, user):
             raise SandboxError(
@@ -131,6 +131,14 @@ def as_root() -> tuple[str, ...]:
                 f"{user}, or build as root"
             )
     return (*_NAMESPACES, "--user", "--map-root-user", "--map-auto")
+
+
+def _name_of_user() -> str:
+    """Return the name of this user; the number of one that has no account, as in containers."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def _has_range(path: str, user: str) -> bool:

@@ -6,9 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
 
 from agentgym.errors import TaskError
+from agentgym.record.result_files import ResultFiles
+
+_NAME: Final = "journal.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +45,28 @@ class Decision:
     duration_s: float = 0.0
 
 
+_ADAPTER: Final = TypeAdapter(Decision)
+
+
 class Journal:
     """The decisions of a mining, in a file that only grows.
 
     Args:
-        path: The file; made by the first decision.
+        files: The files of the mining; the first decision makes this one.
 
     Raises:
         TaskError: The file is no journal.
+        RecordError: It is no regular file.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.decisions = {one.commit: one for one in _read(path)}
+    def __init__(self, files: ResultFiles) -> None:
+        self._files = files
+        self.decisions = {one.commit: one for one in _read(files)}
 
     def add(self, decision: Decision) -> None:
         """Write a decision down."""
         self.decisions[decision.commit] = decision
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(decision), ensure_ascii=False) + "\n")
+        self._files.add(_NAME, json.dumps(asdict(decision), ensure_ascii=False))
 
     def reasons(self) -> dict[str, int]:
         """Return how many candidates were dropped for each reason, most first."""
@@ -66,16 +74,10 @@ class Journal:
         return dict(counted.most_common())
 
 
-def _read(path: Path) -> Iterator[Decision]:
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if whole != data:
-        # A kill cut the last line; its candidate is tried again.
-        path.write_bytes(whole)
-    for number, line in enumerate(whole.decode("utf-8", "replace").splitlines(), 1):
+def _read(files: ResultFiles) -> Iterator[Decision]:
+    for number, line in enumerate(files.lines(_NAME), 1):
         try:
-            yield Decision(**json.loads(line))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise TaskError(f"{path}:{number}: no line of a journal: {error}") from error
+            yield _ADAPTER.validate_json(line)
+        except (ValueError, RecursionError) as error:
+            told = f"{files.path(_NAME)}:{number}: no line of a journal: {error!s:.2000}"
+            raise TaskError(told) from error

@@ -17,6 +17,7 @@ from typing import Final
 
 from agentgym.errors import TaskError
 from agentgym.protocols import SandboxProvider
+from agentgym.record.result_files import ResultFiles
 from agentgym.sandbox.build.builder import Builds, run_builds
 from agentgym.swe.clone import Clone
 from agentgym.swe.diff import write_diff
@@ -35,7 +36,7 @@ from agentgym.swe.patch import PatchError
 from agentgym.swe.specs.defaults import default_spec
 from agentgym.swe.specs.image import REPOSITORY
 from agentgym.swe.specs.table import merged
-from agentgym.swe.task_folder import write_task
+from agentgym.swe.task_folder import ENVIRONMENT, write_task
 from agentgym.threads import to_thread
 
 SCHEMA: Final = "agentgym.mining/1"
@@ -114,8 +115,8 @@ class Mining:
         self, plan: MiningPlan, provider: SandboxProvider, tell: Callable[[str], None]
     ) -> None:
         self._plan, self._provider, self._tell = plan, provider, tell
-        plan.out.mkdir(parents=True, exist_ok=True)
-        self._journal = Journal(plan.out / "journal.jsonl")
+        self._files = ResultFiles(plan.out)
+        self._journal = Journal(self._files)
         self._names = KnownNames(plan.clone)
         self._profiles: dict[str, str] = {}
         self._tried = 0
@@ -157,7 +158,7 @@ class Mining:
             duration_s=duration_s,
         )
         said = {"schema": SCHEMA, "repo": plan.repo, "suite": plan.suite, **asdict(report)}
-        (plan.out / "report.json").write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+        self._files.replace("report.json", json.dumps(said, indent=1) + "\n")
         return report
 
     def _done(self) -> bool:
@@ -200,6 +201,8 @@ class Mining:
         spec = replace(spec, timeout_s=plan.tests_s)
         if not spec.test_command:
             raise DroppedError("no environment", f"language {spec.language!r} has no runner")
+        # The folder of the build is removed and written again, so none of its path may be a link.
+        self._files.make(f"profiles/{change.quarter}/{ENVIRONMENT}")
         folder = plan.out / "profiles"
         return build_profile(
             *(plan.clone, change.quarter, change.commit, spec, folder, builds, self._tell)
@@ -283,10 +286,10 @@ class Mining:
     def _write(self, instance: Instance, profile: Profile) -> None:
         plan = self._plan
         spec = profile.spec
-        write_task(plan.out / "tasks" / plan.suite, instance, plan.clone, spec, profile.until)
+        suite = self._files.make(f"tasks/{plan.suite}")
+        write_task(suite, instance, plan.clone, spec, profile.until)
         line = json.dumps(as_swe_bench_line(instance, spec), ensure_ascii=False)
-        with (plan.out / "instances.jsonl").open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        self._files.add("instances.jsonl", line)
 
     def _keep(self, change: MergedChange, tried: TriedCandidate, began_s: float) -> None:
         self._journal.add(

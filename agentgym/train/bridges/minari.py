@@ -15,6 +15,7 @@ from typing import Any
 from gymnasium.spaces import Text
 
 from agentgym.train.datasets.episodes import Criteria, Episodes, RecordedEpisode
+from agentgym.train.datasets.memory import MemoryBudget
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,18 @@ def recorded_episodes(
         criteria: The episodes that are wanted; None: all that have a score, equal ones included.
 
     Raises:
-        RecordError: A run is damaged, or it has no such episode.
+        RecordError: A run is damaged or has no such episode, or the episodes take half of this
+            machine's memory.
     """
     chosen = criteria or Criteria(repeats=True)
     with Episodes([Path(run) for run in runs], chosen) as episodes:
         buffers, metadata = list[dict[str, Any]](), list[dict[str, Any]]()
+        budget = MemoryBudget()
         for episode in episodes:
             if not episode.steps:
                 episodes.left_out.note("no steps", episode.name)
                 continue
+            budget.take_steps(episode)
             buffers.append(buffer_fields(episode))
             metadata.append(dict(episode.origin))
         if not buffers:

@@ -36,11 +36,14 @@ def load_template(config: Path) -> EncodingTemplate:
 
     policy = load_config(config).policy
     if isinstance(policy, HuggingFacePolicy):
+        from agentgym.train.models.foreign_model import named
         from agentgym.train.models.loading import load_tokenizer
         from agentgym.train.templates.chat import ChatTemplate
 
         form = None if policy.tool_calls == "auto" else policy.tool_calls
-        return ChatTemplate(load_tokenizer(policy.path), form=form)
+        tokenizer = load_tokenizer(policy.path)
+        with named(policy.path):
+            return ChatTemplate(tokenizer, form=form)
     return WordTemplate(policy.calls(), policy.words)
 
 

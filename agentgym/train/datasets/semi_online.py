@@ -28,7 +28,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from agentgym.errors import AgentError, PolicyError
+from agentgym.errors import AgentError, PolicyError, pass_interruptions
 from agentgym.protocols import Agent
 from agentgym.protocols.training import EncodingTemplate
 from agentgym.record import codec
@@ -284,7 +284,8 @@ class SemiOnlineReplay:
         try:
             async with asyncio.timeout(self._timeout_s) as scope:
                 return await call()
-        except Exception as error:
+        except BaseException as error:  # an agent may raise anything, such as a panic in Rust
+            pass_interruptions(error)
             if scope.expired():
                 raise AgentError(f"no answer within {self._timeout_s:g} s") from error
             raise blame(error, agent) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,7 @@ import torch
 
 from agentgym.errors import ConfigError
 from agentgym.train.models.examine import can_continue, can_pack
+from agentgym.train.models.foreign_model import look_at, named, refuse_odd_texts, within
 from agentgym.train.models.huggingface import HuggingFaceModel
 from agentgym.train.policies import HuggingFacePolicy
 
@@ -60,21 +61,23 @@ def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
             f"policy.path: {policy.path} holds an adapter of another model; merge it into the "
             "model, and save that"
         )
-    tokenizer = load_tokenizer(policy.path)
-    try:
-        with _without_bars():
-            # A folder may name code of its own, and the default asks the user on a terminal.
-            inner = AutoModelForCausalLM.from_pretrained(
-                policy.path,
-                dtype=dtype,
-                trust_remote_code=False,
-                local_files_only=is_folder,
-                **chosen,
-            )
-    except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
-        raise ConfigError(f"policy.path: {_unusable(policy.path, error)}") from error
-    _refuse_recurrent(inner.config, policy.path)
-    context = _context(inner.config, policy)
+    with ExitStack() as stack:
+        if is_folder:
+            stack.enter_context(within(look_at(Path(policy.path))))
+        tokenizer = load_tokenizer(policy.path)
+        stack.enter_context(_without_bars())
+        stack.enter_context(named(policy.path))
+        # A folder may name code of its own, and the default asks the user on a terminal.
+        inner = AutoModelForCausalLM.from_pretrained(
+            policy.path,
+            dtype=dtype,
+            trust_remote_code=False,
+            local_files_only=is_folder,
+            use_safetensors=True if is_folder else None,
+            **chosen,
+        )
+        _refuse_recurrent(inner.config, policy.path)
+        context = _context(inner.config, policy)
     try:
         anew = policy.gradient_checkpointing
         model = HuggingFaceModel(inner.to(device), context=context, gradient_checkpointing=anew)
@@ -94,12 +97,13 @@ def load_tokenizer(path: str) -> Any:
     """
     from transformers import AutoTokenizer
 
-    try:
+    is_folder = Path(path).is_dir()
+    if is_folder:
+        refuse_odd_texts(Path(path))
+    with named(path):
         return AutoTokenizer.from_pretrained(
-            path, trust_remote_code=False, local_files_only=Path(path).is_dir()
+            path, trust_remote_code=False, local_files_only=is_folder
         )
-    except (OSError, ValueError, ImportError, KeyError) as error:
-        raise ConfigError(f"policy.path: {_unusable(path, error)}") from error
 
 
 def save_pretrained(folder: Path, loaded: Pretrained) -> None:
@@ -222,19 +226,9 @@ def _examine(model: HuggingFaceModel, path: str) -> None:
     try:
         model.packed = can_pack(model)
         told = "reads another text piece by piece than at once" if not can_continue(model) else ""
-    except (ValueError, TypeError, RuntimeError, IndexError, AttributeError) as error:
-        told = f"cannot be sampled with a cache of keys and values: {error}"
+    except Exception as error:  # noqa: BLE001 - of any kind, as its shapes are
+        told = f"cannot be sampled with a cache of keys and values: {error!s:.2000}"
     if told:
         raise ConfigError(
             f"policy.path: {path} ({type(model.inner).__name__}) {told}; choose another model"
         )
-
-
-def _unusable(path: str, error: Exception) -> str:
-    where = Path(path)
-    told = f"{path!r} cannot be loaded: {error}"
-    if where.is_dir() and not (where / "config.json").is_file():
-        return f"{path!r} has no config.json; expected a folder that save_pretrained wrote"
-    if not where.is_dir() and (where.is_absolute() or path.startswith(".")):
-        return f"there is no folder {path!r}; name one that save_pretrained wrote, or a hub model"
-    return told

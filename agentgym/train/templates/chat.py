@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any, Final
 
 from agentgym.agents.dialogue import opening
 from agentgym.chat.picture import picture_part
 from agentgym.chat.toolcalls import ChatMessage
-from agentgym.errors import ConfigError
+from agentgym.errors import ConfigError, pass_interruptions
 from agentgym.records import Action, Briefing, Json, Observation, ToolSpec
 from agentgym.train.templates.calls import CallForm, read_call
 from agentgym.train.templates.rendering import RENDERER, RenderError
@@ -29,6 +29,7 @@ _TRIAL_CALL: Final[Mapping[str, Json]] = {
     "tool": _TRIAL.name,
     "arguments": {"argument": _ARGUMENT},
 }
+_MOST_CHARS: Final = 1 << 20
 _SHIELD: Final = re.compile("\ue000(\\d+)\ue001")
 _TOOLS: Final = """
 
@@ -64,6 +65,9 @@ class ChatTemplate:
                 f"{self._name} has no chat template; "
                 "use an instruction-tuned model, or save a template beside its tokenizer"
             )
+        # Each dialogue sends it to the process that renders it.
+        if len(str(tokenizer.chat_template)) > _MOST_CHARS:
+            raise ConfigError(f"{self._name}: its chat template is longer than {_MOST_CHARS:,}")
         added = tokenizer.added_tokens_decoder.values()
         special = {*tokenizer.all_special_tokens, *(str(each) for each in added if each.special)}
         self._special = sorted(special, key=lambda token: (-len(token), token))
@@ -136,10 +140,23 @@ class ChatTemplate:
         return f"the tokenizer of {self._tokenizer.name_or_path or 'the model'}"
 
     def _text(self, ids: Sequence[int]) -> str:
-        told: str = self._tokenizer.decode(
-            list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False
-        )
+        options = {"skip_special_tokens": False, "clean_up_tokenization_spaces": False}
+        told: str = self._asked(self._tokenizer.decode, list(ids), **options)
         return told
+
+    def _asked(self, call: Callable[..., Any], told: object, **options: bool) -> Any:
+        """Return an answer of the tokenizer.
+
+        Raises:
+            ConfigError: It refuses what it is told.
+        """
+        try:
+            return call(told, **options)
+        except BaseException as error:  # of any kind: its code in Rust panics, too
+            pass_interruptions(error)
+            raise ConfigError(
+                f"{self._name} fails on a text of a dialogue: {error!s:.2000}"
+            ) from error
 
     def _after_call(self, result: str) -> str:
         """Return what follows a call: its result, up to the next completion."""
@@ -254,7 +271,8 @@ class ChatTemplate:
                 part = self._special[int(part)] if int(part) < len(self._special) else ""
             if part:
                 options = {"split_special_tokens": True} if plain else {}
-                found = self._tokenizer(part, add_special_tokens=False, **options)
+                options["add_special_tokens"] = False
+                found = self._asked(self._tokenizer, part, **options)
                 ids += found["input_ids"]
         return ids
 

@@ -179,6 +179,9 @@ def test_without_a_range_of_ids_the_user_is_told_what_to_do(monkeypatch):
     name = pwd.getpwuid(65534).pw_name
     with pytest.raises(SandboxError, match=f"usermod --add-subuids .* {name}, or build as root"):
         worker.as_root()
+    monkeypatch.setattr(os, "geteuid", lambda: 1_879_000_001)  # as in a container: no account
+    with pytest.raises(SandboxError, match="user '1879000001' has no range"):
+        worker.as_root()
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "newuidmap" else name)
     with pytest.raises(MissingExtraError, match="apt-get install uidmap"):
         worker.as_root()
