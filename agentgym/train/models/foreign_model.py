@@ -92,9 +92,11 @@ def look_at(folder: Path) -> Held:
     Raises:
         ConfigError: They are not what `save_pretrained` writes, or not of an honest size.
     """
+    with named(str(folder)):
+        config = _object(folder / "config.json")
     refuse_odd_texts(folder)
     with named(str(folder)):
-        _refuse_counts(_object(folder / "config.json"))
+        _refuse_counts(config)
         tensors = size = header_bytes = 0
         for path in _weights(folder):
             header = _header(path, _HEADER_BYTES - header_bytes)
