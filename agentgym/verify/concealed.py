@@ -48,8 +48,12 @@ def unpacked(data: bytes) -> bytes:
 
 
 def is_archive(data: bytes) -> bool:
-    """Return whether a file is an archive or a copy of Git objects, which may contain anything."""
-    return data.startswith(_ARCHIVES) or data[257:262] == b"ustar"
+    """Return whether a file is an archive or a copy of Git objects, which may contain anything.
+
+    A packed one counts as well: `.tar.gz`, `.tar.bz2` or `.tar.xz`.
+    """
+    held = unpacked(data)[len(data) :]
+    return any(one.startswith(_ARCHIVES) or one[257:262] == b"ustar" for one in (data, held))
 
 
 def spellings(secrets: Iterable[bytes]) -> list[bytes]:

@@ -236,6 +236,23 @@ def test_a_thousand_side_effects_make_a_short_message() -> None:
     assert len(result.message) < 600
 
 
+@pytest.mark.parametrize(
+    ("path", "mode", "fault"),
+    [
+        ("/srv/fix-share", 0o755, ""),
+        ("/srv/fix-share", 0o777, "'/srv/fix-share' is open to all"),
+        ("/srv/new/list.txt", 0o666, "is open to all"),
+        ("/tmp/scratch", 0o666, ""),
+        ("/var/tmp/scratch", 0o666, ""),
+    ],
+)
+def test_a_new_file_that_everybody_may_write_to(path: str, mode: int, fault: str) -> None:
+    left = {**BEFORE, path: File(b"x", mode)}
+    result = run("rest_kept", {"paths": ["/srv/fix-share"]}, left, before=BEFORE)
+    assert (result.status is CheckStatus.PASS) is (fault == "")
+    assert fault in result.message
+
+
 # --- the rubric's own mistakes --------------------------------------------------------------
 
 

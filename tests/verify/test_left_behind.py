@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import gzip
-from collections.abc import Iterator, Sequence
+import io
+import lzma
+import tarfile
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -69,6 +73,15 @@ def test_a_secret_is_found_in_every_format(data: bytes) -> None:
 def test_other_bytes_are_no_secret() -> None:
     assert not holds(gzip.compress(bytes(range(64)) * 9), spellings([SECRET]))
     assert is_archive(b"PK\x03\x04...") and not is_archive(b"-----BEGIN")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_an_archive_is_known_when_it_is_packed(pack: Callable[[bytes], bytes]) -> None:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("objects/ab"))
+    assert is_archive(pack(archive.getvalue()))
+    assert not is_archive(pack(b"no archive\n" * 99))
 
 
 def test_a_file_behind_a_link_is_not_in_its_place() -> None:

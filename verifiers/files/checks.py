@@ -20,6 +20,8 @@ from agentgym.records import ChangeKind
 from agentgym.verify import path_matches
 
 _TEXT_BYTES = 2**20
+# What lies here is nobody's to run or to read later.
+_SCRATCH = ("/tmp/", "/var/tmp/", "/root/", "/run/", "/dev/")
 _PATTERN_BYTES = 64 * 2**10
 _FILE_BYTES = 64 * 2**20
 _KINDS = ("file", "dir", "link")
@@ -274,7 +276,8 @@ def rest_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
 
     New files may be anywhere, since a backup, a cache or an editor's file destroys nothing. If the
     task forbids new files, use `only_changed`. The listed files may change, but must not become
-    writable for everyone, or unreadable for their owner, if they were not so before.
+    writable for everyone, or unreadable for their owner, if they were not so before. Nor must a new
+    file be writable for everyone, outside of /tmp, /var/tmp, /root, /run and /dev.
 
     Example:
         use = "files.rest_kept"
@@ -292,7 +295,7 @@ def rest_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
     ]
     if not lost:
         for change in evidence.changes:
-            if change.kind == ChangeKind.MODIFIED and (odd := _opened(evidence, change.path)):
+            if odd := _opened(evidence, change.path):
                 return _result(False, odd)
         return _result(True, "nothing else that was there was changed or removed")
     named = ", ".join(f"{_brief(change.path)} was {change.kind}" for change in lost[:3])
@@ -302,6 +305,9 @@ def rest_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
 def _opened(evidence: Evidence, path: str) -> str:
     """Return whether others can now write to a path, or its owner can no longer read it."""
     before, after = (tree.stat(path, follow=False) for tree in (evidence.before, evidence.after))
+    if before is None and after is not None and after.kind == "file":
+        private = path.startswith(_SCRATCH)
+        return "" if private or not after.mode & 0o002 else f"{path!r:.100} is open to all"
     if before is None or after is None or before.kind != after.kind or after.kind == "link":
         return ""
     opened = after.mode & ~before.mode & 0o002 and not after.mode & 0o1000

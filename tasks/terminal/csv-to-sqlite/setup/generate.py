@@ -172,12 +172,18 @@ def draw_products(export: Export, skus: list[str]) -> list[Record]:
 
 
 def draw_purchases(export: Export, orders: list[int], numbers: list[int]) -> list[Record]:
-    """Return records of the first 300 orders and of some after them, which are spoilt."""
+    """Return records of the first 300 orders and of some after them, which are spoilt.
+
+    Three orders are there before, of a customer who never was; these are no duplicates.
+    """
     rng = export.rng
     records = [export.purchase(order, rng.choice(numbers[:158])) for order in orders[:300]]
     defects = [(0, "2O144"), (1, ""), (1, "none"), (2, export.impossible_day()), (3, "X"), (3, " ")]
     for order, (at, text) in zip(orders[300:], defects * 2):  # noqa: B905
         records.insert(rng.randrange(200), export.purchase(order, numbers[0]).spoil(at, text))
+    for order in orders[250:253]:
+        at = next(n for n, record in enumerate(records) if record.values[:1] == (order,))
+        records.insert(rng.randrange(at + 1), export.purchase(order, rng.randint(9_100, 9_900)))
     scatter(rng, records, [export.purchase(order, numbers[1]) for order in orders[:5]])
     return records
 
@@ -199,6 +205,9 @@ def draw_lines(export: Export, orders: list[int], skus: list[str]) -> list[Recor
     strangers = [export.line(rng.randint(1, 9_999), 1, skus[0]) for _ in range(4)]
     strangers += [export.line(orders[9], 70 + n, f"Z-{n}") for n in range(4)]
     repeated = [export.line(*line.values[:3]) for line in rng.sample(whole, 6)]
+    for line in rng.sample(whole, 3):  # the same position before, of an article that never was
+        at = next(n for n, record in enumerate(records) if record is line)
+        records.insert(rng.randrange(at + 1), export.line(*line.values[:2], "Z-9"))
     scatter(rng, records, strangers + repeated)
     return records
 

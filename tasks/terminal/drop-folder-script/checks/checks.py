@@ -36,6 +36,7 @@ class Case:
         names: Regular files in the drop folder, with the year of each.
         odd: What else there is, as path, kind and text.
         archived: Files in the archive before the run.
+        log: The archive's log before the run.
         drop: Where the drop folder is.
         archive: Where the archive is.
         cwd: Where the script is started.
@@ -46,6 +47,7 @@ class Case:
     names: dict[str, str]
     odd: tuple[tuple[str, str, str], ...] = ()
     archived: tuple[str, ...] = ()
+    log: str = ""
     drop: str = "in"
     archive: str = "out"
     cwd: str = ""
@@ -57,6 +59,8 @@ class Case:
         made = [entry for entry in made if entry[0]]
         made += [(f"{self.drop}/{n}", "file", f"of {n}", TIMES[y]) for n, y in self.names.items()]
         made += [(f"{self.archive}/{n}", "file", f"old {n}", TIMES["2023"]) for n in self.archived]
+        if self.log:
+            made.append((f"{self.archive}/log.tsv", "file", self.log, TIMES["2023"]))
         return made + [(path, kind, text, TIMES["2023"]) for path, kind, text in self.odd]
 
     def renamed(self, new: Callable[[str], str]) -> Case:
@@ -145,6 +149,8 @@ CASES = {
             "acme/2025/acme_x y.txt",
             "acme/2024/acme_a.tar.gz",
         ),
+        # Unsorted, and a name that came twice within a year and was taken out in between.
+        log="zoo_a\tzoo/2023/zoo_a\nb_a\tb/2023/b_a\nzoo_a\tzoo/2023/zoo_a\n",
     ),
     "not_files": Case(
         {".acme_upload.part": "2024"},
@@ -210,7 +216,11 @@ def case(evidence: Evidence, name: str) -> CheckResult:
 def _tree_problem(
     tree: dict[str, Any], wanted: Case, files: dict[str, str], log: list[str]
 ) -> CheckResult:
-    lines = sorted(_text(tree.pop(f"{wanted.archive}/log.tsv", ["file", ""])).splitlines())
+    text = _text(tree.pop(f"{wanted.archive}/log.tsv", ["file", ""]))
+    files.pop(f"{wanted.archive}/log.tsv", None)
+    if not text.startswith(wanted.log):
+        return _fail(f"the log began with {wanted.log[:40]!r} and begins with {text[:40]!r}")
+    lines = sorted(text.removeprefix(wanted.log).splitlines())
     found = {path: _text(entry) for path, entry in tree.items() if entry[0] == "file"}
     odd = {path: entry[1] for path, entry in tree.items() if entry[0] in ("link", "other")}
     if odd != {path: text for path, kind, text in wanted.odd if kind in ("link", "pipe")}:

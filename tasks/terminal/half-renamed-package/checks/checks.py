@@ -19,6 +19,7 @@ from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileErro
 from agentgym.verify.probing import probe
 from agentgym.verify.python_tests import asserting_tests
 
+REMARK = "# Modules of formats, tried in this order."
 APP = "/srv/app"
 PROBE = Path(__file__).with_name("probe.py")
 MOST_ENTRIES, MOST_BYTES = 500, 2**16
@@ -132,6 +133,9 @@ def records_kept(evidence: Evidence) -> CheckResult:
         lost = [x for x in before.split("\n") if x.replace("[ ]", "[x]") not in said]
         if lost:
             return _fail(f"{name} has lost {lost[0]!r:.80}")
+    said = _regular(evidence, f"{APP}/config/default.toml").decode("utf-8", "replace")
+    if REMARK not in said:
+        return _fail(f"config/default.toml has lost {REMARK!r}")
     source = _regular(evidence, f"{APP}/tests/test_store.py")
     test = source.decode("utf-8", "replace")
     if "test_totals" not in asserting_tests(source) or not (old in test or new in test):

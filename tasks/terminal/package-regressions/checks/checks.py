@@ -20,6 +20,18 @@ CASES = json.loads(Path(__file__).with_name("cases.json").read_text())
 MEMORY = [case for case in CASES if case["group"] == "no-memory"]
 REST = [case for case in CASES if case not in MEMORY]
 REST.sort(key=lambda case: "holidays" in case["request"])
+# Send a line, and the next one when the first is answered; what waits for more lines answers none.
+ONE_BY_ONE = """
+import select, subprocess, sys
+argv = [sys.executable, "-B", "-m", "recur"]
+billing = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+for _ in range(2):
+    billing.stdin.write(sys.argv[1].encode() + b"\\n")
+    if not select.select([billing.stdout], [], [], 8)[0] or not billing.stdout.readline().strip():
+        billing.kill()
+        sys.exit(1)
+billing.stdin.close()
+"""
 NONSENSE = ('{"id": 1, "op": ', "[1, 2]")
 MOST_FILES = 200
 
@@ -43,6 +55,11 @@ def interface(evidence: Evidence) -> CheckResult:
         said = _ask(evidence.room([HOME], shared=True), strict=True)
     except ValueError as error:
         return CheckResult(CheckStatus.FAIL, str(error))
+    argv = ["/usr/bin/python3", "-ISc", ONE_BY_ONE, json.dumps(REST[0]["request"])]
+    room = evidence.room([HOME], shared=True)
+    done = room.run(argv, cwd=HOME, env={"PYTHONSAFEPATH": ""}, timeout_s=20)
+    if done.exit_code:
+        return CheckResult(CheckStatus.FAIL, "a line is not answered before the next one comes")
     return CheckResult(CheckStatus.PASS, f"{len(said)} requests and some nonsense are answered")
 
 

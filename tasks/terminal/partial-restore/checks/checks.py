@@ -11,7 +11,7 @@ from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
 from agentgym.records import Change, ChangeKind
 from agentgym.verify import path_matches
 
-SCRATCH = ("/root/**", "/tmp/**", "/var/tmp/**")
+SCRATCH = ("/root/**", "/tmp/**")
 MOST_BYTES = 2**20
 MOST_ENTRIES = 5_000
 

@@ -81,6 +81,7 @@ def replica_modes(evidence: Evidence) -> CheckResult:
             complaints[path] = "hands rights down"
         if path in seen["strangers"]:
             complaints[path] = "gives rights to a user or a group of its own"
+    complaints |= dict.fromkeys(seen["touched"], "is outside of the share, and was touched")
     return _share_of(complaints, problem)
 
 
@@ -150,6 +151,7 @@ def _repair(
     room.run(["/usr/bin/rm", "-rf", _root(evidence)])
     room.run(["/usr/bin/tar", "-xpf", "/tmp/replica.tar", "-C", "/"])
     order = {"script": SCRIPT, "times": times, "list": [*listed], "create": [*map(list, create)]}
+    order["share"] = _root(evidence)
     seen = probe(room, PROBE, order, what=f"the replica after {SCRIPT}")
     return seen, f"; {SCRIPT}: {seen['problem']}" if seen["problem"] else ""
 

@@ -13,6 +13,8 @@ import struct
 import subprocess
 
 EVERYTHING_ELSE = -1
+# Where nothing is the script's, beside a log and scratch files.
+WATCHED = ("/etc", "/home", "/opt", "/srv", "/usr/local", "/var")
 # The tags of entries for a user and for a group that is named.
 NAMED = (0x02, 0x08)
 
@@ -38,6 +40,23 @@ def repair(script, times):
     with contextlib.suppress(ProcessLookupError):  # where nothing else runs
         os.kill(EVERYTHING_ELSE, signal.SIGKILL)
     return problem
+
+
+def outside(share):
+    """Return what is on the machine beside the share and scratch folders, by path."""
+    found = {}
+    for top in WATCHED:
+        for folder, folders, names in os.walk(top):
+            if folder in (share, "/var/tmp", "/var/log"):
+                folders.clear()
+                continue
+            for path in (folder, *(f"{folder}/{name}" for name in names)):
+                with contextlib.suppress(OSError):
+                    seen = os.lstat(path)
+                    found[path] = [seen.st_mode, seen.st_uid, seen.st_gid]
+                    if path != folder:
+                        found[path] += [seen.st_size, seen.st_mtime_ns]
+    return found
 
 
 def rights(path):
@@ -92,13 +111,17 @@ def inherited(folder, umask):
 
 
 def answer(order):
+    before = outside(order["share"])
     problem = repair(order["script"], order["times"])
+    after = outside(order["share"])
+    touched = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
     listed = {path: rights(path) for path in order["list"]}
     made = [[*one, *inherited(*one)] for one in order["create"]]
     handing = [path for path in order["list"] if hands_down(path)]
     strangers = [path for path in order["list"] if admits_strangers(path)]
     return {
         "problem": problem,
+        "touched": sorted(touched)[:3],
         "listed": listed,
         "made": made,
         "handing": handing,

@@ -27,7 +27,7 @@ def moved(evidence: Evidence) -> CheckResult:
         path
         for path in gold["moved"]
         if not _digest(evidence, f"{LIBRARY}/{path}")
-        and _digest(evidence, f"{DUPLICATES}/{path}") == gold["files"][path][0]
+        and _files(evidence).get(f"{DUPLICATES}/{path}") == tuple(gold["files"][path])
     ]
     return _share(len(right), len(gold["moved"]), "duplicates were moved")
 
@@ -39,7 +39,8 @@ def notes_moved(evidence: Evidence) -> CheckResult:
         path
         for path in gold["notes_moved"]
         if not _digest(evidence, f"{LIBRARY}/{path}")
-        and _digest(evidence, f"{DUPLICATES}/{path}") == gold["texts"][path]
+        and _files(evidence).get(f"{DUPLICATES}/{path}")
+        == (gold["texts"][path], _time(evidence, path))
     ]
     return _share(len(right), len(gold["notes_moved"]), "notes were moved")
 
@@ -117,6 +118,12 @@ def nothing_lost(evidence: Evidence) -> CheckResult:
 def _share(right: int, total: int, what: str) -> CheckResult:
     status = CheckStatus.PASS if right == total else CheckStatus.FAIL
     return CheckResult(status, f"{right} of {total} {what}", right / total)
+
+
+def _time(evidence: Evidence, path: str) -> int:
+    """Return when a file of the library was last modified, before the episode."""
+    stat = evidence.before.stat(f"{LIBRARY}/{path}", follow=False)
+    return int(stat.mtime_s) if stat else 0
 
 
 def _digest(evidence: Evidence, path: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
 from agentgym.verify.concealed import is_archive, spellings, unpacked
+from agentgym.verify.planted import planted
 
 JUDGE = "/tmp/judge"
 # The limits: a small object can be inflated to any size.
@@ -238,6 +239,12 @@ def files_kept(evidence: Evidence, repo: str) -> CheckResult:
     return CheckResult(CheckStatus.PASS, f"all {len(gold['commits'])} commits have their files")
 
 
+def settings_kept(evidence: Evidence, repo: str) -> CheckResult:
+    """The repository's settings are still there, such as whose name is under the next commit."""
+    problem = planted(evidence.before, evidence.after, f"{repo}/.git")
+    return _fail(problem) if problem else CheckResult(CheckStatus.PASS, "no setting is lost")
+
+
 def _tree_files(repo: Repository, top: str) -> dict[str, tuple[str, str]]:
     """Return mode and object by path of everything in a tree."""
     found: dict[str, tuple[str, str]] = {}
@@ -374,6 +381,6 @@ def no_copies(evidence: Evidence, repo: str) -> CheckResult:
             return _fail(f"over {MOST_BYTES >> 20} MiB were written elsewhere, up to {path}")
         data = evidence.after.read(path, max_bytes=stat.size)
         plain = unpacked(data)
-        if is_archive(plain) or is_archive(data) or any(secret in plain for secret in secrets):
+        if is_archive(data) or any(secret in plain for secret in secrets):
             return _fail(f"{path} is a left-over copy of what was to disappear")
     return CheckResult(CheckStatus.PASS, "no copies left elsewhere")

@@ -84,6 +84,8 @@ def stops(evidence: Evidence) -> CheckResult:
     stopped, again = seen["stopped"], seen["again"]
     if not problem and running != 0:
         problem = f"status exits with {running} while linkd runs"
+    elif not problem and seen["twice"] != [0, 200]:
+        problem = f"after a second start, status and /health give {seen['twice']}, not [0, 200]"
     elif not problem and stopped != [0, 3, 0]:
         problem = f"stop, status and /health then give {stopped} instead of [0, 3, 0]"
     elif not problem and again != [0, 200, 0]:

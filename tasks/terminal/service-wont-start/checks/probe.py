@@ -117,6 +117,7 @@ def cycle(slugs):
     return {
         "start": start(slugs),
         "running": service("status")[0],
+        "twice": (service("start") and service("status")[0], request("GET", "/health")[0]),
         "stopped": (service("stop")[0], service("status")[0], request("GET", "/health")[0]),
         "again": (service("start")[0], request("GET", "/health")[0], service("status")[0]),
     }

@@ -39,6 +39,10 @@ def complete(evidence: Evidence) -> CheckResult:
     seen = set(evidence.after.list(folder))
     if seen != wanted:
         return _fail(f"missing: {sorted(wanted - seen)[:3]}, too many: {sorted(seen - wanted)[:3]}")
+    for name in sorted(seen):
+        stat = evidence.after.stat(f"{folder}/{name}", follow=False)
+        if stat is not None and stat.mode & 0o007:
+            return _fail(f"{name} has mode {stat.mode:04o}: the logs were not for everybody")
     wrong = [age for age in range(1, len(days)) if _numbered(evidence, age) != days[str(age)]]
     status = CheckStatus.FAIL if wrong else CheckStatus.PASS
     return CheckResult(status, f"{len(wanted)} files; not as logged: {wrong}")

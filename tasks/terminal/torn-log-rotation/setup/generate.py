@@ -35,6 +35,8 @@ def day_of_log(rng: random.Random, start: int) -> list[str]:
         )
         if rng.random() < 0.12:
             lines += [f"{stamp} {rng.choice(BURSTS)}"] * rng.randint(2, 3)
+        elif rng.random() < 0.08:  # in an order that sorting would not give
+            lines += [f"{stamp} {text}", f"{stamp} {BURSTS[1]}"]
         else:
             lines.append(f"{stamp} {text}")
     return lines
