@@ -20,7 +20,7 @@ from agentgym.records import ChangeKind
 from agentgym.verify import path_matches
 
 _TEXT_BYTES = 2**20
-# What lies here is nobody's to run or to read later.
+# Files below these are scratch files, whatever their mode is.
 _SCRATCH = ("/tmp/", "/var/tmp/", "/root/", "/run/", "/dev/")
 _PATTERN_BYTES = 64 * 2**10
 _FILE_BYTES = 64 * 2**20
