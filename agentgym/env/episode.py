@@ -291,8 +291,11 @@ class Episode:
                 if computer is not None:
                     self._must_be_live()
                     await suspension.resume(self._parts, computer)
+                    self._must_be_live()
             finally:
                 if computer is not None:
+                    if self.over:  # It may have been closed while its computer was started.
+                        await self._parts.detach()
                     await self.environment.provider.discard(computer.snapshot)
 
     async def finish(self) -> Verdict:

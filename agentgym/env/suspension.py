@@ -8,10 +8,11 @@ its working directory and exported variables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from agentgym.env.parts import EpisodeParts
-from agentgym.errors import SandboxError, SurfaceEndedError, SurfaceError, UnsupportedError
+from agentgym.errors import SandboxError, SurfaceEndedError, SurfaceError
 from agentgym.records import Audit, Json, Snapshot, StepEvent, StepEventKind
 from agentgym.sandbox.absent import NoSandboxProvider
 
@@ -49,14 +50,16 @@ async def suspend(parts: EpisodeParts) -> SuspendedComputer | None:
     try:
         saved = [await surface.save() for surface in parts.surfaces]
         snapshot = await parts.sandbox.snapshot()
-    except (UnsupportedError, SurfaceError, SandboxError):
+    except (SurfaceError, SandboxError):
         return None
-    try:
-        audit = await parts.audit()
-    except SandboxError:
-        await parts.environment.provider.discard(snapshot)
-        return None
-    await parts.detach()
+    async with AsyncExitStack() as made:
+        made.push_async_callback(parts.environment.provider.discard, snapshot)
+        try:
+            audit = await parts.audit()
+        except SandboxError:
+            return None
+        await parts.detach()
+        made.pop_all()
     return SuspendedComputer(snapshot, saved, audit)
 
 
@@ -73,5 +76,5 @@ async def resume(parts: EpisodeParts, suspended: SuspendedComputer) -> None:
     parts.dynamics.note(RESTORED)
     try:
         await parts.attach_saved(suspended.saved)
-    except (SurfaceError, SandboxError, UnsupportedError) as error:
+    except (SurfaceError, SandboxError) as error:
         raise SurfaceEndedError(f"the computer was restored, but not its tools: {error}") from error
