@@ -279,7 +279,9 @@ class Episode:
 
         Raises:
             SurfaceError: The episode is over.
-            SandboxError: No sandbox could be started at the exit.
+            SandboxError: No sandbox could be started at the exit, or it died without a cause in
+                the guest.
+            SurfaceLostError: A process that episodes share ended.
             SurfaceEndedError: The episode has to end: a surface does not come back in what the
                 agent has left.
         """

@@ -12,7 +12,14 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from agentgym.env.parts import EpisodeParts
-from agentgym.errors import SandboxError, SurfaceEndedError, SurfaceError
+from agentgym.errors import (
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxError,
+    SurfaceEndedError,
+    SurfaceError,
+    SurfaceLostError,
+)
 from agentgym.records import Audit, Json, Snapshot, StepEvent, StepEventKind
 from agentgym.sandbox.absent import NoSandboxProvider
 
@@ -67,7 +74,8 @@ async def resume(parts: EpisodeParts, suspended: SuspendedComputer) -> None:
     """Start a computer from the files of the suspended one, with surfaces in their saved state.
 
     Raises:
-        SandboxError: No sandbox could be started.
+        SandboxError: No sandbox could be started, or it died without a cause in the guest.
+        SurfaceLostError: A process that episodes share ended.
         SurfaceEndedError: A surface does not come back in what the agent has left.
     """
     provider = parts.environment.provider
@@ -76,5 +84,9 @@ async def resume(parts: EpisodeParts, suspended: SuspendedComputer) -> None:
     parts.dynamics.note(RESTORED)
     try:
         await parts.attach_saved(suspended.saved)
+    except SurfaceLostError:
+        raise
     except (SurfaceError, SandboxError) as error:
+        if isinstance(error, SandboxDiedError) and not isinstance(error, SandboxEndedError):
+            raise
         raise SurfaceEndedError(f"the computer was restored, but not its tools: {error}") from error

@@ -13,7 +13,14 @@ from living_tasks import RELAY, write_living
 from shop_task import write_shop
 
 from agentgym.env.environment import Environment
-from agentgym.errors import SandboxError, SurfaceError, UnsupportedError
+from agentgym.errors import (
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxError,
+    SurfaceError,
+    SurfaceLostError,
+    UnsupportedError,
+)
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision, StepEventKind
 from agentgym.rollout.policy import HeldAgent
@@ -253,6 +260,24 @@ async def test_what_the_agent_left_so_that_it_cannot_come_back_is_judged(desk, m
     result = await run_episode(desk, Held(SOLUTION), seed=0, store=None, episode_id=None)
     assert (result.verdict.status, result.verdict.outcome) == ("scored", False)
     assert "restored, but not its tools: no shell starts" in result.error
+
+
+@COMPUTER
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (SandboxDiedError("killed from outside"), "error:sandbox"),
+        (SurfaceLostError("the browser is gone"), "error:surface"),
+        (SandboxEndedError("its limit of memory"), "scored"),
+    ],
+)
+async def test_who_is_to_blame_for_tools_that_do_not_come_back(desk, monkeypatch, error, status):
+    async def fail(self, state):
+        raise error
+
+    monkeypatch.setattr(ShellSurface, "load", fail)
+    result = await run_episode(desk, Held(SOLUTION), seed=0, store=None, episode_id=None)
+    assert result.verdict.status == status
 
 
 @COMPUTER
