@@ -87,7 +87,8 @@ def _installed() -> list[Executable]:
 
 def _of_playwright(pattern: str) -> list[Path]:
     """Return the programs that `playwright install` has put below its folder, newest first."""
-    default = os.path.expanduser("~/.cache/ms-playwright")  # not so of a user without a home
+    # `Path.home` raises for a user id without an account; such a user has no such folder.
+    default = os.path.expanduser("~/.cache/ms-playwright")
     folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or default)
     names = ("headless_shell", "chrome-headless-shell", "chrome")
     found = [

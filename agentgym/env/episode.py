@@ -279,7 +279,9 @@ class Episode:
 
         Raises:
             SurfaceError: The episode is over.
-            SandboxError: No sandbox could be started at the exit.
+            SandboxError: No sandbox could be started at the exit, or it died without a cause in
+                the guest.
+            SurfaceLostError: A process that episodes share ended.
             SurfaceEndedError: The episode has to end: a surface does not come back in what the
                 agent has left.
         """
@@ -291,8 +293,11 @@ class Episode:
                 if computer is not None:
                     self._must_be_live()
                     await suspension.resume(self._parts, computer)
+                    self._must_be_live()
             finally:
                 if computer is not None:
+                    if self.over:  # It may have been closed while its computer was started.
+                        await self._parts.detach()
                     await self.environment.provider.discard(computer.snapshot)
 
     async def finish(self) -> Verdict:

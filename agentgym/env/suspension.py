@@ -8,10 +8,18 @@ its working directory and exported variables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from agentgym.env.parts import EpisodeParts
-from agentgym.errors import SandboxError, SurfaceEndedError, SurfaceError, UnsupportedError
+from agentgym.errors import (
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxError,
+    SurfaceEndedError,
+    SurfaceError,
+    SurfaceLostError,
+)
 from agentgym.records import Audit, Json, Snapshot, StepEvent, StepEventKind
 from agentgym.sandbox.absent import NoSandboxProvider
 
@@ -49,14 +57,16 @@ async def suspend(parts: EpisodeParts) -> SuspendedComputer | None:
     try:
         saved = [await surface.save() for surface in parts.surfaces]
         snapshot = await parts.sandbox.snapshot()
-    except (UnsupportedError, SurfaceError, SandboxError):
+    except (SurfaceError, SandboxError):
         return None
-    try:
-        audit = await parts.audit()
-    except SandboxError:
-        await parts.environment.provider.discard(snapshot)
-        return None
-    await parts.detach()
+    async with AsyncExitStack() as made:
+        made.push_async_callback(parts.environment.provider.discard, snapshot)
+        try:
+            audit = await parts.audit()
+        except SandboxError:
+            return None
+        await parts.detach()
+        made.pop_all()
     return SuspendedComputer(snapshot, saved, audit)
 
 
@@ -64,7 +74,8 @@ async def resume(parts: EpisodeParts, suspended: SuspendedComputer) -> None:
     """Start a computer from the files of the suspended one, with surfaces in their saved state.
 
     Raises:
-        SandboxError: No sandbox could be started.
+        SandboxError: No sandbox could be started, or it died without a cause in the guest.
+        SurfaceLostError: A process that episodes share ended.
         SurfaceEndedError: A surface does not come back in what the agent has left.
     """
     provider = parts.environment.provider
@@ -73,5 +84,9 @@ async def resume(parts: EpisodeParts, suspended: SuspendedComputer) -> None:
     parts.dynamics.note(RESTORED)
     try:
         await parts.attach_saved(suspended.saved)
-    except (SurfaceError, SandboxError, UnsupportedError) as error:
+    except SurfaceLostError:
+        raise
+    except (SurfaceError, SandboxError) as error:
+        if isinstance(error, SandboxDiedError) and not isinstance(error, SandboxEndedError):
+            raise
         raise SurfaceEndedError(f"the computer was restored, but not its tools: {error}") from error

@@ -47,7 +47,8 @@ class ResultFiles:
         if size != len(data):
             with open(self._files.open_to_write(name), "r+b") as file:
                 file.truncate(size)
-        return data[:size].decode("utf-8", "replace").splitlines()
+        # Not `splitlines`: a JSON text may hold other ends of lines, such as U+2028.
+        return data[:size].decode("utf-8", "replace").split("\n")[:-1]
 
     def add(self, name: str, line: str) -> None:
         """Write a line at the end of a file, which is made if it is absent.

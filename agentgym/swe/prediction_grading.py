@@ -223,7 +223,7 @@ class _Results:
         self.found: dict[str, Result] = {}
         for number, line in enumerate(files.lines(_RESULTS), 1):
             try:
-                result = _ADAPTER.validate_json(line)
+                result = _ADAPTER.validate_python(json.loads(line))
             except (ValueError, RecursionError) as error:
                 told = f"{files.path(_RESULTS)}:{number}: no line of results: {error!s:.2000}"
                 raise ConfigError(told) from error

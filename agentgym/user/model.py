@@ -123,9 +123,10 @@ class ModelUser:
         self._slots = Slots(instance.params, show_path(instance.task.folder / FILE))
         self._endpoint: Endpoint | None = None
         self._dialogue: list[ChatMessage] = []
-        self._shown_chars = RESULT_CHARS
-        # Those of this turn, also of attempts at it that came to no answer.
+        # These are of this turn, also of attempts at it that came to no answer.
         self._calls: list[UserCall] = []
+        self._shown_chars: int | None = RESULT_CHARS
+        """Characters that are shown of a result; None withholds it."""
 
     def problems(self) -> Sequence[Problem]:
         """Return the reasons why the model cannot be asked, if any."""
@@ -155,7 +156,7 @@ class ModelUser:
             UserError: The model gave no usable answer within the deadline.
         """
         self._dialogue.append({"role": "user", "content": message.text})
-        self._calls = []
+        self._calls, self._shown_chars = [], RESULT_CHARS
         if recorded is not None:
             for call in recorded.calls:
                 await self._do(Action(call.tool, call.arguments))
@@ -213,7 +214,8 @@ class ModelUser:
         return bool(long)
 
     def _withhold(self, turn_at: int) -> None:
-        """Put notes in place of the message of a turn, and of the results that followed it."""
+        """Put notes in place of the message of a turn, and of the results that follow it."""
+        self._shown_chars = None
         for message in self._dialogue[turn_at:]:
             if message["role"] == "user":
                 message["content"] = _WITHHELD
@@ -287,7 +289,9 @@ class ModelUser:
 
     async def _do(self, action: Action) -> None:
         reply = await to_thread(self._world.call, action.tool, action.arguments)
-        self._note(action.tool, action.arguments, _cut(reply.json, self._shown_chars))
+        shown = self._shown_chars
+        told = _WITHHELD_RESULT if shown is None else _cut(reply.json, shown)
+        self._note(action.tool, action.arguments, told)
 
     def _note(self, tool: str, arguments: Mapping[str, Json], result: str) -> None:
         """Add a call and its result to the dialogue."""

@@ -13,7 +13,14 @@ from living_tasks import RELAY, write_living
 from shop_task import write_shop
 
 from agentgym.env.environment import Environment
-from agentgym.errors import SandboxError, SurfaceError, UnsupportedError
+from agentgym.errors import (
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxError,
+    SurfaceError,
+    SurfaceLostError,
+    UnsupportedError,
+)
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision, StepEventKind
 from agentgym.rollout.policy import HeldAgent
@@ -151,6 +158,54 @@ async def test_nothing_is_left_of_an_episode_that_ends_suspended(desk, provider,
     assert not provider._open
 
 
+@COMPUTER
+@pytest.mark.parametrize("during", ["audit", "close"])
+async def test_a_suspension_that_is_cancelled_leaves_no_snapshot(
+    desk, provider, monkeypatch, during
+):
+    episode = await desk.start(0)
+    reached, dropped = asyncio.Event(), []
+    computer, discard = episode.sandbox, provider.discard
+    call = getattr(computer, during)
+
+    async def slow():
+        monkeypatch.setattr(computer, during, call)
+        reached.set()
+        await asyncio.Event().wait()
+
+    async def noted(snapshot):
+        dropped.append(snapshot)
+        await discard(snapshot)
+
+    monkeypatch.setattr(computer, during, slow)
+    monkeypatch.setattr(provider, "discard", noted)
+    suspending = asyncio.create_task(suspend(episode))
+    await reached.wait()
+    suspending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await suspending
+    assert len(dropped) == 1
+    await episode.close()
+    assert not provider._open
+
+
+@COMPUTER
+async def test_an_episode_that_is_closed_while_it_comes_back_leaves_no_computer(
+    desk, provider, monkeypatch
+):
+    episode = await desk.start(0)
+    start = provider.start
+
+    async def closed_before(recipe, snapshot=None):
+        await episode.close()
+        return await start(recipe, snapshot)
+
+    monkeypatch.setattr(provider, "start", closed_before)
+    with pytest.raises(SurfaceError, match="closed|over"):
+        await suspend(episode)
+    assert not provider._open
+
+
 async def test_what_has_no_computer_runs_on(tmp_path, monkeypatch):
     monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path))
     task = load_task(write_shop(tmp_path))
@@ -205,6 +260,24 @@ async def test_what_the_agent_left_so_that_it_cannot_come_back_is_judged(desk, m
     result = await run_episode(desk, Held(SOLUTION), seed=0, store=None, episode_id=None)
     assert (result.verdict.status, result.verdict.outcome) == ("scored", False)
     assert "restored, but not its tools: no shell starts" in result.error
+
+
+@COMPUTER
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (SandboxDiedError("killed from outside"), "error:sandbox"),
+        (SurfaceLostError("the browser is gone"), "error:surface"),
+        (SandboxEndedError("its limit of memory"), "scored"),
+    ],
+)
+async def test_who_is_to_blame_for_tools_that_do_not_come_back(desk, monkeypatch, error, status):
+    async def fail(self, state):
+        raise error
+
+    monkeypatch.setattr(ShellSurface, "load", fail)
+    result = await run_episode(desk, Held(SOLUTION), seed=0, store=None, episode_id=None)
+    assert result.verdict.status == status
 
 
 @COMPUTER

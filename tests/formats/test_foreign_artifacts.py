@@ -25,3 +25,5 @@ def test_no_link_of_the_agent_leads_another_artifact_elsewhere():
 def test_other_links_stay_links():
     tree = {"/app": Folder(), "/app/out": Link("/usr/lib"), "/app/outer/x": b"x"}
     assert names(tree, "/app", "/app/outer/x")["app/out"] == "/usr/lib"
+    both = {"/app": Folder(), "/app/now": Link("runs/3"), "/app/runs/3": b"x"}
+    assert names(both, "/app/now", "/app/runs")["app/now"] == "runs/3"

@@ -242,6 +242,9 @@ def test_a_journal_survives_a_cut_line(tmp_path: Path) -> None:
     assert set(again.decisions) == {"a" * 40}
     again.add(Decision("c" * 40, "C", "2024q1", False, "a test breaks"))
     assert Journal(ResultFiles(tmp_path)).reasons() == {"a test breaks": 1}
+    odd = Decision("d" * 40, "D \u2028 \x85 \udcff", "2024q1", False, "a test breaks")
+    again.add(odd)
+    assert Journal(ResultFiles(tmp_path)).decisions["d" * 40] == odd
     path.write_text('{"commit": 1}\n')
     with pytest.raises(TaskError, match=":1: no line of a journal"):
         Journal(ResultFiles(tmp_path))

@@ -132,6 +132,8 @@ def test_a_reply_without_a_call_earns_nothing_and_an_outage_is_missing_data(shop
     panic = type("Panic", (BaseException,), {})("in Rust")
     found, _ = replayed(shop, [panic, *OWN[1:]])
     assert found.steps[0].reward == 0.0 and found.steps[0].failure == "Panic: in Rust"
+    found, _ = replayed(shop, [asyncio.CancelledError("its own"), *OWN[1:]])
+    assert found.steps[0].reward == 0.0 and "CancelledError" in found.steps[0].failure
     with pytest.raises(AgentError, match="no answer within"):
 
         class Slow(Plays):

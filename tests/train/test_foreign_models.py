@@ -7,6 +7,7 @@ import shutil
 import struct
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ import torch
 from agentgym.errors import ConfigError
 from agentgym.records import Action, Briefing, Observation
 from agentgym.train.datasets.encoding import load_template
-from agentgym.train.models.foreign_model import Held, within
+from agentgym.train.models.foreign_model import WeightFiles, within
 from agentgym.train.policies import HuggingFacePolicy, PolicyKind
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.templates.chat import ChatTemplate
@@ -151,6 +152,24 @@ def test_what_the_tokenizer_of_a_template_raises_is_told(folder):
         template._text([-1])
 
 
+def test_threads_ask_a_tokenizer_one_after_the_other(folder):
+    """It keeps whether special tokens are plain text: an agent's text became one of them."""
+    tokenizer = loading.load_tokenizer(str(folder))
+    template = ChatTemplate(tokenizer)
+    asking = threading.Semaphore(1)
+
+    class Asked:
+        def __call__(self, text, **options):
+            assert asking.acquire(blocking=False), "asked by two threads at once"
+            time.sleep(0.01)
+            asking.release()
+            return tokenizer(text, **options)
+
+    template._tokenizer = Asked()
+    with ThreadPoolExecutor(4) as threads:
+        assert len({tuple(ids) for ids in threads.map(template._encoded, ["a b"] * 8)}) == 1
+
+
 def test_a_template_of_megabytes_is_refused(folder):
     (folder / "chat_template.jinja").write_text("x" * (2 << 20))
     with pytest.raises(ConfigError, match="chat template is longer than 1,048,576"):
@@ -170,7 +189,7 @@ def test_a_fifo_is_refused_by_whatever_loads_a_model(folder):
 
 def test_only_what_a_thread_builds_itself_is_counted():
     made = []
-    with within(Held(0, 0)):
+    with within(WeightFiles(0, 0)):
         other = threading.Thread(target=lambda: made.append(torch.nn.Linear(5_000, 5_000)))
         other.start()
         other.join()

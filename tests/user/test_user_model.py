@@ -227,6 +227,27 @@ async def test_what_a_tool_returns_does_not_cost_the_user_its_answer(serve, stat
     assert turns[0].text == "Fine."
 
 
+async def test_a_model_that_looks_again_is_not_shown_it_in_the_last_attempt(serve):
+    def answer(request):
+        if "POISON" in json.dumps(request):
+            return Status(500, "no parse")
+        looks = sum(message["role"] == "tool" for message in request["messages"])
+        return OK if looks > 2 else says(call("kettle_light"))
+
+    serve(answer)
+    turns, _ = await talk("Look at the light", argument="test?retries=0", world=Written("POISON"))
+    assert turns[0] == UserTurn("Fine.", calls=(UserCall("kettle_light"),) * 2)
+
+
+async def test_results_of_later_turns_are_shown_whole_again(serve):
+    fails = iter([Status(500, "down for a moment")])
+    server = serve(looks_first(lambda request: next(fails, None)))
+    world = Written("x" * 5_000)
+    await talk("Look " + "x" * 2_000, "And again", argument="test?retries=0", world=world)
+    told = [each for each in server.requests[-1]["messages"] if each["role"] == "tool"]
+    assert "[…]" in told[1]["content"] and len(told[3]["content"]) > 5_000
+
+
 async def test_a_result_that_floods_the_model_is_cut(serve):
     def fails(request):
         size = sum(len(str(message["content"])) for message in request["messages"])

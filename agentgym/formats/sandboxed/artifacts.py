@@ -41,8 +41,8 @@ def pack(tree: FileTree, artifacts: Sequence[Artifact]) -> bytes:
 
 
 def _leads_to(link: str, artifacts: Sequence[Artifact]) -> bool:
-    """Return whether a link stands on the way to an artifact."""
-    return any(f"{other.source}/".startswith(f"{link}/") for other in artifacts)
+    """Return whether a link stands on the way to an artifact below it."""
+    return any(other.source.startswith(f"{link}/") for other in artifacts)
 
 
 async def unpack(packed: bytes, sandbox: Sandbox) -> None:

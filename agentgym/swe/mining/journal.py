@@ -77,7 +77,7 @@ class Journal:
 def _read(files: ResultFiles) -> Iterator[Decision]:
     for number, line in enumerate(files.lines(_NAME), 1):
         try:
-            yield _ADAPTER.validate_json(line)
+            yield _ADAPTER.validate_python(json.loads(line))
         except (ValueError, RecursionError) as error:
             told = f"{files.path(_NAME)}:{number}: no line of a journal: {error!s:.2000}"
             raise TaskError(told) from error

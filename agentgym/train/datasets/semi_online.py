@@ -284,6 +284,12 @@ class SemiOnlineReplay:
         try:
             async with asyncio.timeout(self._timeout_s) as scope:
                 return await call()
+        except asyncio.CancelledError as error:
+            # An agent may raise this itself; only the caller of the replay may end it so.
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise blame(error, agent) from error
         except BaseException as error:  # an agent may raise anything, such as a panic in Rust
             pass_interruptions(error)
             if scope.expired():

@@ -46,8 +46,8 @@ _COUNTS: Final = ("num_", "n_layer", "n_head", "n_expert")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The content of a model's files.
+class WeightFiles:
+    """The files of a model's weights.
 
     Attributes:
         tensors: Number of tensors.
@@ -86,7 +86,7 @@ def refuse_odd_texts(folder: Path) -> None:
             _refuse_odd_tokenizer(_object(folder / _TOKENIZER))
 
 
-def look_at(folder: Path) -> Held:
+def look_at(folder: Path) -> WeightFiles:
     """Look at the configuration and the weights of a model's folder; return what they hold.
 
     Raises:
@@ -106,18 +106,18 @@ def look_at(folder: Path) -> Held:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if size > memory:
             raise ValueError(f"its weights have {size:,} bytes, and this machine {memory:,}")
-    return Held(tensors, size)
+    return WeightFiles(tensors, size)
 
 
 @contextmanager
-def within(held: Held) -> Iterator[None]:
+def within(files: WeightFiles) -> Iterator[None]:
     """Watch over what this thread registers in modules.
 
     Raises:
         ValueError: It is more than the files of a model account for.
     """
     here, counts = threading.get_ident(), {"modules": 0, "numbers": 0}
-    most = {"modules": held.modules, "numbers": held.numbers}
+    most = {"modules": files.modules, "numbers": files.numbers}
 
     def count(what: str, number: int) -> None:
         if threading.get_ident() != here:
@@ -126,7 +126,7 @@ def within(held: Held) -> Iterator[None]:
         if counts[what] > most[what]:
             raise ValueError(
                 f"its configuration makes more than {most[what]:,} {what}, and its files hold "
-                f"{held.tensors:,} tensors of {held.size:,} bytes"
+                f"{files.tensors:,} tensors of {files.size:,} bytes"
             )
 
     def module(_: nn.Module, name: str, added: nn.Module | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any, Final
@@ -59,7 +60,7 @@ class ChatTemplate:
     def __init__(
         self, tokenizer: Any, *, form: CallForm | None = None, stop_ids: Iterable[int] = ()
     ) -> None:
-        self._tokenizer = tokenizer
+        self._tokenizer, self._turn = tokenizer, threading.Lock()
         if not tokenizer.chat_template:
             raise ConfigError(
                 f"{self._name} has no chat template; "
@@ -145,13 +146,17 @@ class ChatTemplate:
         return told
 
     def _asked(self, call: Callable[..., Any], told: object, **options: bool) -> Any:
-        """Return an answer of the tokenizer.
+        """Return an answer of the tokenizer, which threads ask one after the other.
+
+        It keeps as a state whether special tokens are read as plain text: beside another call, an
+        agent's text could become a special token.
 
         Raises:
             ConfigError: It refuses what it is told.
         """
         try:
-            return call(told, **options)
+            with self._turn:
+                return call(told, **options)
         except BaseException as error:  # of any kind: its code in Rust panics, too
             pass_interruptions(error)
             raise ConfigError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -162,15 +163,20 @@ class ModelJudge:
         poll_s: float | None,
     ) -> Judgement:
         """Ask about all exhibits, then about fewer, then test whether they are the cause."""
-        slow = self._slow_in(exhibits)
+        began_s, slow = time.monotonic(), self._slow_in(exhibits)
         exhibits = [withheld(e) if _digest(e) in slow else e for e in exhibits]
         try:
             return await self._timed_poll(client, criterion, exhibits, votes, top_k, poll_s)
         except UnansweredError as error:
             first = error
         if isinstance(first, FailedAnswerError):
-            # One that is down fails now as well. Otherwise it has to fail once more at less.
+            # A server that is down fails now as well, and one that was down reads all of it now.
             await self._ask_control(client, criterion, first)
+            # Both questions about all of it take no more time than one may.
+            left_s = None if poll_s is None else began_s + poll_s - time.monotonic()
+            if left_s is None or left_s > self._options.timeout_s + _SLACK_S:
+                with suppress(UnansweredError):
+                    return await self._timed_poll(client, criterion, exhibits, votes, top_k, left_s)
         fewer = reduced(exhibits)
         try:
             found = await self._timed_poll(client, criterion, fewer, votes, 1, poll_s)

@@ -139,6 +139,14 @@ def test_a_server_that_fails_again_about_less_is_asked_whether_it_works(
     assert len(asked) == 2
 
 
+def test_a_server_that_was_down_for_a_moment_reads_all_of_it(serve: Any, make: Any) -> None:
+    down = iter([Status(500)])
+    serve(lambda request: next(down, None) or Reader()(request))
+    middle = Exhibit("E1", "file", "a", "x" * 20_000 + " kettle " + "x" * 20_000)
+    found = make("reader?retries=0").decide(SAYS, [middle])
+    assert found.met == Met.YES and "Shown less" not in found.reasons
+
+
 def writes_on_and_on(request: Any) -> Any:
     if "max_completion_tokens" not in request:
         return Endless("headers")
