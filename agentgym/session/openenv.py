@@ -203,6 +203,9 @@ class _Connection:
             await asyncio.sleep(wait_s)
         if bounds.is_too_rich(text):
             told = f"more than {bounds.MAX_VALUES:,} values; expected fewer"
+            if _begins_step(text) and self._episode:
+                # The client raises for an error, so a policy would lose its episode.
+                return await self._step(bounds.malformed(told).to_json())
             return self._error("VALIDATION_ERROR", told)
         await self._rich.wait(self._account, len(text), bounds.weight_of(text))
         try:
@@ -338,6 +341,12 @@ class _Connection:
     def _error(self, code: str, message: str) -> Message:
         self._metrics.count_error(code.lower())
         return {"type": "error", "data": {"message": message, "code": code}}
+
+
+def _begins_step(text: str | bytes) -> bool:
+    """Return whether a message that is not read is a step, as clients of OpenEnv write it."""
+    begin = text[:64]
+    return '"step"' in (begin if isinstance(begin, str) else begin.decode("utf-8", "replace"))
 
 
 def _observation(

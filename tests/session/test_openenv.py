@@ -225,3 +225,19 @@ async def test_an_action_that_no_record_can_hold_costs_a_step(server, argument):
         assert answer["type"] == "observation" and answer["data"]["done"] is False
         assert answer["data"]["observation"]["effect"] == "error"
         assert (await ask(socket, "state"))[1]["step_count"] == 1
+
+
+async def test_an_action_of_more_values_than_are_read_costs_a_step(server):
+    numbers = json.dumps([0] * 210_000)
+    async with dial(server) as socket:
+        step = f'{{"type": "step", "data": {{"tool": "add", "arguments": {{"n": {numbers}}}}}}}'
+        await socket.send(step)
+        assert json.loads(await socket.recv())["type"] == "error"  # No episode has begun.
+        await ask(socket, "reset", {"seed": 1})
+        await socket.send(step)
+        answer = json.loads(await socket.recv())
+        assert answer["type"] == "observation" and answer["data"]["done"] is False
+        assert answer["data"]["observation"]["effect"] == "error"
+        await socket.send(f'{{"type": "reset", "data": {{"seed": {numbers}}}}}')
+        assert json.loads(await socket.recv())["type"] == "error"
+        assert (await ask(socket, "state"))[1]["step_count"] == 1
