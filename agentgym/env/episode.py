@@ -280,20 +280,20 @@ class Episode:
         Raises:
             SurfaceError: The episode is over.
             SandboxError: No sandbox could be started at the exit.
-            SurfaceEndedError: The episode has to end: a surface does not come back in what the
-                agent has left.
+            SurfaceEndedError: The episode has to end, and can be judged: a sandbox or a surface
+                does not come back in what the agent has left.
         """
         async with self._turn:
             self._must_be_live()
-            computer = await suspension.suspend(self._parts)
-            try:
-                yield
-                if computer is not None:
-                    self._must_be_live()
-                    await suspension.resume(self._parts, computer)
-            finally:
-                if computer is not None:
-                    await self.environment.provider.discard(computer.snapshot)
+            saved = await suspension.suspend(self._parts)
+            yield
+            if saved is None:
+                return
+            self._must_be_live()
+            await suspension.resume(self._parts, saved)
+            if self.over:
+                await self._parts.detach()
+                raise SurfaceError("the episode was closed while its computer started again")
 
     async def finish(self) -> Verdict:
         """End the episode and judge its present state.
@@ -320,7 +320,7 @@ class Episode:
                 gave_up = self._execution.gave_up is not None
                 verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
                 return await to_thread(versioned, verdict, self.instance.task)
-            return await self._judge(await parts.sandbox.seal(), over=True, grading=grading)
+            return await self._judge(await parts.seal(), over=True, grading=grading)
         finally:
             if grading is not None:
                 grading.close()

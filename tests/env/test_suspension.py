@@ -13,7 +13,7 @@ from living_tasks import RELAY, write_living
 from shop_task import write_shop
 
 from agentgym.env.environment import Environment
-from agentgym.errors import SandboxError, SurfaceError, UnsupportedError
+from agentgym.errors import SandboxError, SurfaceEndedError, SurfaceError, UnsupportedError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision, StepEventKind
 from agentgym.rollout.policy import HeldAgent
@@ -21,6 +21,7 @@ from agentgym.rollout.replay import Agreement, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.sandbox.guest import BubblewrapSandbox
 from agentgym.surfaces.shell import ShellSurface
 from agentgym.task.load import find_task, load_task
 from agentgym.task.reference_actions import oracle
@@ -146,9 +147,53 @@ async def test_nothing_is_left_of_an_episode_that_ends_suspended(desk, provider,
         waiting.cancel()
     with contextlib.suppress(asyncio.CancelledError, SurfaceError):
         await waiting
-    assert len(dropped) == 1
     await episode.close()
+    assert len(dropped) == 1
     assert not provider._open
+
+
+@COMPUTER
+async def test_nothing_is_left_of_one_that_is_cancelled_while_it_is_suspended(
+    desk, provider, monkeypatch
+):
+    reached, audit = asyncio.Event(), BubblewrapSandbox.audit
+
+    async def slow(self):
+        reached.set()
+        await asyncio.sleep(60)
+        return await audit(self)
+
+    episode = await desk.start(0)
+    await episode.step(bash("echo more > /srv/more"))
+    before = set(snapshots(provider))
+    monkeypatch.setattr(BubblewrapSandbox, "audit", slow)
+    waiting = asyncio.create_task(suspend(episode))
+    await reached.wait()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert set(snapshots(provider)) == before
+    await episode.close()
+
+
+@COMPUTER
+async def test_nothing_is_left_of_one_that_is_closed_while_it_comes_back(desk, provider):
+    episode, start = await desk.start(0), provider.start
+
+    async def closing(recipe, snapshot=None):
+        sandbox = await start(recipe, snapshot)
+        await episode.close()
+        return sandbox
+
+    provider.start = closing
+    with pytest.raises(SurfaceError, match="was closed"):
+        await suspend(episode)
+    assert not provider._open
+
+
+def snapshots(provider):
+    """Return the names of the layers that only live as long as this process."""
+    return [path.name for path in provider._store.root.glob("live/*/s*")]
 
 
 async def test_what_has_no_computer_runs_on(tmp_path, monkeypatch):
@@ -205,6 +250,26 @@ async def test_what_the_agent_left_so_that_it_cannot_come_back_is_judged(desk, m
     result = await run_episode(desk, Held(SOLUTION), seed=0, store=None, episode_id=None)
     assert (result.verdict.status, result.verdict.outcome) == ("scored", False)
     assert "restored, but not its tools: no shell starts" in result.error
+
+
+@COMPUTER
+async def test_files_from_which_no_sandbox_starts_are_judged(desk, provider):
+    actions = [*SOLUTION[:-1], bash("chmod 000 /"), Action("submit")]
+    agent = Held(actions, held=[len(actions) - 1])
+    result = await run_episode(desk, agent, seed=0, store=None, episode_id=None)
+    assert (result.verdict.status, result.steps) == ("scored", len(actions) - 1)
+    assert "no computer starts from the files that the agent has left" in result.error
+    assert not provider._open
+
+
+@COMPUTER
+async def test_the_audit_of_files_from_which_no_sandbox_starts_is_kept(desk):
+    episode = await desk.start(0)
+    await episode.step(bash("chmod 000 /"))
+    with pytest.raises(SurfaceEndedError):
+        await suspend(episode)
+    await episode.finish()
+    assert episode.audit.surface_calls["shell"] == 1
 
 
 @COMPUTER
