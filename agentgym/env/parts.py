@@ -149,7 +149,7 @@ class EpisodeParts:
         self.executed[name] = 0
 
         async def counted(action: Action) -> Observation:
-            self.executed[name] += 1
+            self.executed[name] = self.executed.get(name, 0) + 1
             return await call(action)
 
         return counted
