@@ -1,0 +1,51 @@
+"""A decision in the form in which a record holds it, made of plain values alone.
+
+Objects of an agent's own classes run the agent's code whenever they are read, and may answer
+otherwise each time. An agent that has a thread of its own is therefore read there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+from agentgym.errors import PolicyError
+from agentgym.record import codec
+from agentgym.records import Decision, Generation, TokenTrace, TokenUsage
+from agentgym.records.bounds import bounded_decision, flaw_of_decision
+
+
+def settled(decision: object) -> Decision:
+    """Return an agent's decision as a record holds it.
+
+    Raises:
+        PolicyError: It is no decision, or one that cannot be used.
+        ValueError: JSON cannot hold it.
+    """
+    if not isinstance(decision, Decision):
+        raise PolicyError(f"act() must return a Decision, not {type(decision).__name__}")
+    if flaw := flaw_of_decision(decision):
+        raise PolicyError(f"act() returned a Decision that cannot be used: {flaw}")
+    bounded = bounded_decision(decision)
+    value = codec.loads(codec.decision_to_text(bounded))
+    usage = TokenUsage(*(getattr(bounded.usage, field.name) for field in fields(TokenUsage)))
+    generations = bounded.generations
+    if generations is not None:
+        generations = tuple(map(_plain, generations))
+    return codec.decision_from_json(value, usage, generations)
+
+
+def _plain(generation: Generation) -> Generation:
+    """Return a generation without objects of other classes."""
+    tokens = generation.tokens
+    if type(tokens) is not TokenTrace:
+        tokens = TokenTrace(*(getattr(tokens, field.name) for field in fields(TokenTrace)))
+    plain = Generation(*(getattr(generation, field.name) for field in fields(Generation)))
+    words = codec.dumps([plain.finish_reason, plain.policy_version, plain.sampling])
+    finish_reason, policy_version, sampling = codec.loads(words)
+    return replace(
+        plain,
+        tokens=tokens,
+        finish_reason=finish_reason,
+        policy_version=policy_version,
+        sampling=sampling,
+    )
