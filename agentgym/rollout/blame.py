@@ -21,6 +21,7 @@ from typing import Final
 from agentgym.errors import AgentError, PolicyError, pass_interruptions
 from agentgym.records import TokenUsage
 from agentgym.records.bounds import MAX_GENERATIONS, flaw_of_generations, flaw_of_usage
+from agentgym.rollout.settled import plain_generation, plain_usage
 
 _CHARS: Final = 2_000
 _DETAIL_CHARS: Final = 20_000
@@ -75,10 +76,11 @@ def _blamed(error: BaseException, agent: object) -> AgentError:
     failure.detail = detail
     usage = getattr(error, "usage", None)
     if isinstance(usage, TokenUsage) and not flaw_of_usage(usage):
-        failure.usage = usage
+        failure.usage = plain_usage(usage)
     generations = getattr(error, "generations", None)
     if isinstance(generations, tuple) and not flaw_of_generations(generations):
-        failure.generations = generations[-MAX_GENERATIONS:]
+        with suppress(ValueError):  # an agent may have written into the arrays
+            failure.generations = tuple(map(plain_generation, generations[-MAX_GENERATIONS:]))
     return failure
 
 

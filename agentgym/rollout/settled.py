@@ -27,18 +27,27 @@ def settled(decision: object) -> Decision:
         raise PolicyError(f"act() returned a Decision that cannot be used: {flaw}")
     bounded = bounded_decision(decision)
     value = codec.loads(codec.decision_to_text(bounded))
-    usage = TokenUsage(*(getattr(bounded.usage, field.name) for field in fields(TokenUsage)))
     generations = bounded.generations
     if generations is not None:
-        generations = tuple(map(_plain, generations))
-    return codec.decision_from_json(value, usage, generations)
+        generations = tuple(map(plain_generation, generations))
+    return codec.decision_from_json(value, plain_usage(bounded.usage), generations)
 
 
-def _plain(generation: Generation) -> Generation:
-    """Return a generation without objects of other classes."""
-    tokens = generation.tokens
-    if type(tokens) is not TokenTrace:
-        tokens = TokenTrace(*(getattr(tokens, field.name) for field in fields(TokenTrace)))
+def plain_usage(usage: TokenUsage) -> TokenUsage:
+    """Return counts of tokens without objects of other classes."""
+    return TokenUsage(*(getattr(usage, field.name) for field in fields(TokenUsage)))
+
+
+def plain_generation(generation: Generation) -> Generation:
+    """Return a generation without objects of other classes, with arrays of its own.
+
+    The arrays are checked once more: an agent may have written into them since.
+
+    Raises:
+        ValueError: It cannot be recorded.
+    """
+    given = generation.tokens
+    tokens = TokenTrace(*(getattr(given, field.name) for field in fields(TokenTrace)))
     plain = Generation(*(getattr(generation, field.name) for field in fields(Generation)))
     words = codec.dumps([plain.finish_reason, plain.policy_version, plain.sampling])
     finish_reason, policy_version, sampling = codec.loads(words)
