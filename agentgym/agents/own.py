@@ -10,14 +10,21 @@ import asyncio
 import contextlib
 import inspect
 import threading
-import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from agentgym.agents.loading import Source
-from agentgym.errors import AgentGymError, ConfigError, PolicyError, pass_interruptions
+from agentgym.errors import (
+    AgentError,
+    AgentGymError,
+    ConfigError,
+    PolicyError,
+    pass_interruptions,
+)
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
+from agentgym.rollout.blame import blame
+from agentgym.rollout.settled import settled
 from agentgym.threads import to_thread
 
 _PARTING_S: Final = 5.0
@@ -26,10 +33,10 @@ _PARTING_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """Outcome of a call: its value, or the exception that it raised."""
+    """Outcome of a call: its value, or the failure of the policy or of its transport."""
 
     value: Any = None
-    error: BaseException | None = None
+    error: AgentError | None = None
 
 
 class OwnAgent:
@@ -88,17 +95,20 @@ class OwnAgent:
         """Return the object's decision.
 
         Raises:
-            ActionError: The object returned something else.
-            PolicyError: The object raised something other than an `Exception`, e.g. `SystemExit`.
-            Exception: Any other exception of the object.
+            PolicyError: The object raised an exception, or returned something else.
+            AgentError: Installed code raised an exception because a connection or a server failed.
         """
 
         async def choose() -> Any:
             chosen = self._agent.act(observation, tools, history)
-            return await chosen if inspect.isawaitable(chosen) else chosen
+            if inspect.isawaitable(chosen):
+                chosen = await chosen
+            if not isinstance(chosen, Decision):
+                chosen = Decision(Action.from_json(chosen))
+            return settled(chosen)
 
-        chosen = await self._run(choose)
-        return chosen if isinstance(chosen, Decision) else Decision(Action.from_json(chosen))
+        decision: Decision = await self._run(choose)
+        return decision
 
     async def close(self) -> None:
         """Close the object and end its thread; a thread that is still busy is left behind."""
@@ -115,25 +125,30 @@ class OwnAgent:
             await to_thread(thread.join, _PARTING_S)
 
     async def _run(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Run a coroutine in the object's own thread."""
+        """Run a coroutine in the object's own thread, where also its exception is read."""
 
         async def done() -> _Outcome:
             self._busy += 1
             try:
                 return _Outcome(await work())
-            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-                return _Outcome(error=error)
+            except BaseException as error:  # noqa: BLE001 - the agent may raise anything
+                return _Outcome(error=self._failure(error))
             finally:
                 self._busy -= 1
 
         outcome = await asyncio.wrap_future(
             asyncio.run_coroutine_threadsafe(done(), self._open_loop())
         )
-        if isinstance(outcome.error, Exception):
-            raise outcome.error
         if outcome.error is not None:
-            raise _contained(outcome.error) from outcome.error
+            raise outcome.error
         return outcome.value
+
+    def _failure(self, error: BaseException) -> AgentError:
+        """Return the failure that the engine records; no code of the agent runs when it is read."""
+        try:
+            return blame(error, self)
+        except BaseException:  # noqa: BLE001 - its attributes and texts may raise anything
+            return PolicyError(f"{type(error).__name__}: (it cannot be read)")
 
     def _open_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
@@ -144,21 +159,6 @@ class OwnAgent:
             self._thread.daemon = True
             self._thread.start()
         return self._loop
-
-
-def _contained(error: BaseException) -> PolicyError:
-    """Return the failure that replaces an exception that would end the engine's own loop.
-
-    Signals reach the main thread alone, so a `KeyboardInterrupt`, `SystemExit`, `GeneratorExit` or
-    cancellation in an agent's thread comes from the agent.
-    """
-    failure = PolicyError(traceback.format_exception_only(error)[0].strip())
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
-        trace = trace.tb_next
-    lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
-    failure.detail = "".join(lines).rstrip()
-    return failure
 
 
 async def _called(agent: Any, name: str, *arguments: object) -> None:

@@ -282,23 +282,23 @@ class Episode:
             SandboxError: No sandbox could be started at the exit, or it died without a cause in
                 the guest.
             SurfaceLostError: A process that episodes share ended.
-            SurfaceEndedError: The episode has to end: a surface does not come back in what the
-                agent has left.
+            SurfaceEndedError: The episode has to end, and can be judged: a sandbox or a surface
+                does not come back in what the agent has left.
         """
         async with self._turn:
             self._must_be_live()
-            computer = await suspension.suspend(self._parts)
+            saved = await suspension.suspend(self._parts)
+            yield
+            if saved is None:
+                return
+            self._must_be_live()
             try:
-                yield
-                if computer is not None:
-                    self._must_be_live()
-                    await suspension.resume(self._parts, computer)
-                    self._must_be_live()
+                await suspension.resume(self._parts, saved)
             finally:
-                if computer is not None:
-                    if self.over:  # It may have been closed while its computer was started.
-                        await self._parts.detach()
-                    await self.environment.provider.discard(computer.snapshot)
+                if self.over:
+                    await self._parts.detach()
+            if self.over:
+                raise SurfaceError("the episode was closed while its computer started again")
 
     async def finish(self) -> Verdict:
         """End the episode and judge its present state.
@@ -325,7 +325,7 @@ class Episode:
                 gave_up = self._execution.gave_up is not None
                 verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
                 return await to_thread(versioned, verdict, self.instance.task)
-            return await self._judge(await parts.sandbox.seal(), over=True, grading=grading)
+            return await self._judge(await parts.seal(), over=True, grading=grading)
         finally:
             if grading is not None:
                 grading.close()

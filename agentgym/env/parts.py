@@ -32,7 +32,7 @@ from agentgym.protocols import (
     SurfaceContext,
     UserWorld,
 )
-from agentgym.records import Action, Audit, Json, Observation, Recipe, TaskSandbox
+from agentgym.records import Action, Audit, Json, Observation, Recipe, Snapshot, TaskSandbox
 from agentgym.services.backend import Backend
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
@@ -65,6 +65,7 @@ class EpisodeParts:
         calls: Function that executes a legal call, by the tool's name; `attach` fills it.
         executed: Number of calls of each surface since the start or the fork, by its name.
         alone: Whether the surfaces share no process with other episodes.
+        kept: The files of a computer that was suspended and has not come back; else None.
     """
 
     environment: Environment
@@ -80,6 +81,7 @@ class EpisodeParts:
     calls: dict[str, Call] = field(default_factory=dict)
     executed: dict[str, int] = field(default_factory=dict)
     alone: bool = False
+    kept: Snapshot | None = None
 
     async def attach(self) -> None:
         """Attach a new surface of every kind.
@@ -108,12 +110,19 @@ class EpisodeParts:
         for surface, state in zip(self.surfaces, saved, strict=True):
             await surface.load(state)
 
-    def follow(self, earlier: Audit) -> None:
-        """Take note that a new sandbox has taken the place of the one that has this audit."""
-        self.earlier = earlier
-        self.dynamics.follow(earlier)
+    def keep(self, files: Snapshot, audit: Audit) -> None:
+        """Take over the files of a computer that is about to end, and its audit until then."""
+        self.kept, self.earlier = files, audit
+        self.executed.clear()
+        self.dynamics.follow(audit)
 
-    async def detach(self) -> None:
+    async def drop_kept(self) -> None:
+        """Discard the kept files."""
+        kept, self.kept = self.kept, None
+        if kept is not None:
+            await self.environment.provider.discard(kept)
+
+    async def end_computer(self) -> None:
         """End the surfaces and the sandbox. Never raises."""
         for surface in self.surfaces:
             with contextlib.suppress(SandboxError):
@@ -121,12 +130,26 @@ class EpisodeParts:
         self.surfaces.clear()
         await self.sandbox.close()
 
+    async def detach(self) -> None:
+        """End the surfaces and the sandbox, and discard kept files. Never raises."""
+        await self.end_computer()
+        await self.drop_kept()
+
+    async def seal(self) -> Snapshot:
+        """End the sandbox and return its files; the caller discards them.
+
+        Raises:
+            SandboxError: The sandbox is gone, or its files cannot be kept.
+        """
+        kept, self.kept = self.kept, None
+        return await self.sandbox.seal() if kept is None else kept
+
     def _counted(self, name: str, call: Call) -> Call:
         """Return a function that executes a call of a surface and counts it."""
         self.executed[name] = 0
 
         async def counted(action: Action) -> Observation:
-            self.executed[name] += 1
+            self.executed[name] = self.executed.get(name, 0) + 1
             return await call(action)
 
         return counted
@@ -164,7 +187,7 @@ class EpisodeParts:
         Raises:
             SandboxError: The sandbox does not answer.
         """
-        audit = await self.sandbox.audit()
+        audit = Audit() if self.kept is not None else await self.sandbox.audit()
         for surface in self.surfaces:
             if isinstance(surface, AuditedSurface):
                 audit = audit.beside(surface.audit())

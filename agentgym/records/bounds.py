@@ -348,5 +348,8 @@ def _flaw_of_action(action: Action) -> str:
         return f"expected text as the name of a tool, got {type(tool).__name__}"
     if len(tool) > MAX_NAME:
         return f"no tool has a name of {len(tool):,} characters"
-    flaw = flaw_of(action.arguments)
+    arguments: object = action.arguments
+    if not isinstance(arguments, Mapping):
+        return f"the arguments of tool {tool!r} are no object: {type(arguments).__name__}"
+    flaw = flaw_of(arguments)
     return f"tool {tool!r}: the arguments are out of bounds: {flaw}" if flaw else ""

@@ -18,9 +18,10 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Final
 
-from agentgym.errors import AgentError, PolicyError
+from agentgym.errors import AgentError, PolicyError, pass_interruptions
 from agentgym.records import TokenUsage
 from agentgym.records.bounds import MAX_GENERATIONS, flaw_of_generations, flaw_of_usage
+from agentgym.rollout.settled import plain_generation, plain_usage
 
 _CHARS: Final = 2_000
 _DETAIL_CHARS: Final = 20_000
@@ -54,22 +55,32 @@ def blame(error: BaseException, agent: object) -> AgentError:
         A `PolicyError` if the episode is to be judged, else an `AgentError`; the record keeps its
         `detail`.
     """
+    try:
+        return _blamed(error, agent)
+    except BaseException as raised:  # noqa: BLE001 - attributes of a foreign one may raise anything
+        pass_interruptions(raised)
+        return PolicyError(f"{type(error).__name__}: (it cannot be read)")
+
+
+def _blamed(error: BaseException, agent: object) -> AgentError:
     own = str(getattr(agent, "module", "") or type(agent).__module__).split(".")[0]
     detail = _detail(error, own)
     if isinstance(error, PolicyError):
         failure: AgentError = PolicyError(_text(error))
-        detail = error.detail or detail
     else:
         kind = AgentError if _is_transport(error, own) else PolicyError
         named = "" if isinstance(error, AgentError) else f"{type(error).__name__}: "
         failure = kind(f"{named}{_text(error)}")
+    if isinstance(error, AgentError) and isinstance(error.detail, str) and error.detail:
+        detail = _cut(error.detail, _DETAIL_CHARS)
     failure.detail = detail
     usage = getattr(error, "usage", None)
     if isinstance(usage, TokenUsage) and not flaw_of_usage(usage):
-        failure.usage = usage
+        failure.usage = plain_usage(usage)
     generations = getattr(error, "generations", None)
     if isinstance(generations, tuple) and not flaw_of_generations(generations):
-        failure.generations = generations[-MAX_GENERATIONS:]
+        with suppress(ValueError):  # an agent may have written into the arrays
+            failure.generations = tuple(map(plain_generation, generations[-MAX_GENERATIONS:]))
     return failure
 
 
@@ -153,9 +164,10 @@ def _is_broken_connection(error: BaseException) -> bool:
 def _text(error: BaseException) -> str:
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything
+    except BaseException as raised:  # noqa: BLE001 - a foreign __str__ may raise anything
+        pass_interruptions(raised)
         text = "(its text cannot be had)"
-    return text if len(text) <= _CHARS else f"{text[:_CHARS]}…"
+    return _cut(text, _CHARS)
 
 
 def _detail(error: BaseException, own: str) -> str:
@@ -168,7 +180,13 @@ def _detail(error: BaseException, own: str) -> str:
         return ""  # agents of agentgym put all details into their message
     try:
         lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
-    except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything
+    except BaseException as raised:  # noqa: BLE001 - a foreign __str__ may raise anything
+        pass_interruptions(raised)
         lines = traceback.format_tb(trace)
-    text = "".join(lines).rstrip()
-    return text if len(text) <= _DETAIL_CHARS else f"{text[:_DETAIL_CHARS]}…"
+    return _cut("".join(lines).rstrip(), _DETAIL_CHARS)
+
+
+def _cut(text: str, most: int) -> str:
+    """Return the start of a text as plain text, whatever the methods of its class do."""
+    start = str.__getitem__(text, slice(most))
+    return start if str.__len__(text) <= most else f"{start}…"

@@ -12,10 +12,9 @@ from agentgym.agents.registry import is_privileged
 from agentgym.env.episode import Episode
 from agentgym.errors import PolicyError, SurfaceEndedError, pass_interruptions
 from agentgym.protocols import Agent
-from agentgym.record import codec
 from agentgym.records import Briefing, Decision, Observation
-from agentgym.records.bounds import bounded_decision, flaw_of_decision
 from agentgym.rollout.blame import blame
+from agentgym.rollout.settled import settled
 from agentgym.task.reference_actions import reference
 from agentgym.threads import to_thread
 
@@ -87,13 +86,7 @@ class Policy:
         async def ask() -> Decision:
             history, tools = tuple(self._episode.steps), self._episode.environment.tools
             decision = await self._agent.act(observation, tools, history)
-            if not isinstance(decision, Decision):
-                raise PolicyError(f"act() must return a Decision, not {type(decision).__name__}")
-            if flaw := flaw_of_decision(decision):
-                raise PolicyError(f"act() returned a Decision that cannot be used: {flaw}")
-            bounded = bounded_decision(decision)
-            value = codec.loads(codec.decision_to_text(bounded))
-            return codec.decision_from_json(value, bounded.usage, bounded.generations)
+            return settled(decision)
 
         began_s = asyncio.get_running_loop().time()
         await self._until_ready()

@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
+from agentgym.sandbox.holes import data_parts
+
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK = 1 << 20
 _XATTR, _OPAQUE = "SCHILY.xattr.", "AGENTGYM.opaque"
@@ -212,18 +214,10 @@ def _add_file(
 
 
 def _parts(file: int, size: int, budget: _Budget) -> Iterator[tuple[int, int]]:
-    """Yield (start, length) of the data between the holes of a file."""
-    at = 0
-    while at < size:
-        try:
-            start = os.lseek(file, at, os.SEEK_DATA)
-        except OSError as error:
-            if error.errno == errno.ENXIO:
-                return
-            raise
-        at = min(os.lseek(file, start, os.SEEK_HOLE), size)
-        budget.data(at - start + 32)
-        yield start, at - start
+    """Yield (start, length) of the data between the holes of a file, within a budget."""
+    for start, length in data_parts(file, size):
+        budget.data(length + 32)
+        yield start, length
     os.lseek(file, 0, os.SEEK_SET)
 
 

@@ -22,6 +22,7 @@ from agentgym.authoring.agents import new_agent, template
 from agentgym.errors import ConfigError, NotFoundError, PolicyError
 from agentgym.records import Action, Decision
 from agentgym.rollout.blame import blame
+from agentgym.rollout.settled import settled
 from agentgym.testing.agent import BRIEFING, FIRST, TOOLS, actions, play
 
 PAGE = Path(agentgym.__file__).parents[1] / "docs/agents.md"
@@ -168,6 +169,96 @@ async def test_whatever_an_agent_raises_is_its_own_doing(factory, told):
         assert "sys.exit(3)" in failure.detail and "in done" not in failure.detail
 
 
+def where():
+    """Note the thread that reads a value of an agent's own class."""
+    READERS.append(threading.current_thread())
+
+
+READERS = []
+
+
+class Word(str):
+    def __len__(self):
+        where()
+        return super().__len__()
+
+
+class Object(dict):
+    def items(self):
+        where()
+        return super().items()
+
+    def get(self, *arguments):
+        where()
+        return super().get(*arguments)
+
+    def __iter__(self):
+        where()
+        return super().__iter__()
+
+
+class Calls(tuple):
+    def __iter__(self):
+        where()
+        return super().__iter__()
+
+    def __len__(self):
+        where()
+        return super().__len__()
+
+
+class Choice(Decision):
+    @property
+    def thought(self):
+        where()
+        return "why"
+
+    @thought.setter
+    def thought(self, value):
+        pass
+
+
+class Raised(Exception):
+    def __str__(self):
+        where()
+        return "told"
+
+    @property
+    def usage(self):
+        where()
+
+
+LOOK_ROUND = Action("look")
+ODD_ANSWERS = [
+    lambda: Action(Word("look"), Object(word=Word("w"))),
+    lambda: Object(tool="look"),
+    lambda: Choice(LOOK_ROUND),
+    lambda: Decision(LOOK_ROUND, reply=Object(a=1), nudges=Calls(), generations=Calls()),
+]
+
+
+@pytest.mark.parametrize("answer", [*ODD_ANSWERS, Raised])
+async def test_what_an_agent_returns_or_raises_is_read_in_its_own_thread(answer):
+    class Answers:
+        def act(self, observation, tools, history):
+            answered = answer()
+            if isinstance(answered, Exception):
+                raise answered
+            return answered
+
+    READERS.clear()
+    agent = own(Answers)
+    await agent.start(BRIEFING)
+    try:
+        decision = settled(await agent.act(FIRST, TOOLS, ()))
+    except PolicyError as error:
+        assert "Raised: told" in str(blame(error, agent))
+    else:
+        assert type(decision) is Decision and type(decision.action.tool) is str
+    await agent.close()
+    assert READERS and threading.current_thread() not in READERS
+
+
 async def test_what_an_agent_raises_while_it_is_closed_ends_nothing():
     class Leaves:
         def act(self, observation, tools, history):
@@ -298,7 +389,7 @@ async def test_the_agent_of_the_page_plays(tmp_path, monkeypatch):
         agent = create(f"{file}:{name}?model=mine")
         steps = await play(agent)
         assert actions(steps) == [Action("look"), Action("submit", {"answer": "hello"})]
-        with pytest.raises(TypeError):
+        with pytest.raises(PolicyError, match="TypeError"):
             await play(agent, steps[:1])  # the third reply is prose
         await agent.close()
     assert {request["model"] for request in server.requests} == {"mine"}

@@ -34,6 +34,8 @@ HOSTILE = [
     "=cmd|' /C calc'!A1",
 ]
 
+ODD_CALLS = [None, 7, "shelf_list_items", [], {"tool": None}, {"name": "x"}, Action("bash", 7)]
+
 
 @pytest.fixture
 async def episode(tmp_path, monkeypatch):
@@ -94,7 +96,7 @@ async def test_what_no_tool_asked_for_is_told_and_changes_nothing(episode, tool,
     assert all(entry.code in ("", "invalid", "not_found") for entry in seen_of(episode).calls)
 
 
-@pytest.mark.parametrize("odd", [None, 7, "shelf_list_items", [], {"tool": None}, {"name": "x"}])
+@pytest.mark.parametrize("odd", ODD_CALLS)
 async def test_what_is_no_call_at_all_costs_a_step_and_nothing_else(episode, odd):
     before = seen_of(episode).hash
     transition = await episode.step(odd)

@@ -17,6 +17,7 @@ from agentgym.errors import (
     SandboxDiedError,
     SandboxEndedError,
     SandboxError,
+    SurfaceEndedError,
     SurfaceError,
     SurfaceLostError,
     UnsupportedError,
@@ -153,8 +154,8 @@ async def test_nothing_is_left_of_an_episode_that_ends_suspended(desk, provider,
         waiting.cancel()
     with contextlib.suppress(asyncio.CancelledError, SurfaceError):
         await waiting
-    assert len(dropped) == 1
     await episode.close()
+    assert len(dropped) == 1
     assert not provider._open
 
 
@@ -184,8 +185,23 @@ async def test_a_suspension_that_is_cancelled_leaves_no_snapshot(
     suspending.cancel()
     with pytest.raises(asyncio.CancelledError):
         await suspending
-    assert len(dropped) == 1
     await episode.close()
+    assert len(dropped) == 1
+    assert not provider._open
+
+
+@COMPUTER
+async def test_nothing_is_left_of_one_that_is_closed_while_it_comes_back(desk, provider):
+    episode, start = await desk.start(0), provider.start
+
+    async def closing(recipe, snapshot=None):
+        sandbox = await start(recipe, snapshot)
+        await episode.close()
+        return sandbox
+
+    provider.start = closing
+    with pytest.raises(SurfaceError, match="was closed"):
+        await suspend(episode)
     assert not provider._open
 
 
@@ -263,21 +279,23 @@ async def test_what_the_agent_left_so_that_it_cannot_come_back_is_judged(desk, m
 
 
 @COMPUTER
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (SandboxDiedError("killed from outside"), "error:sandbox"),
-        (SurfaceLostError("the browser is gone"), "error:surface"),
-        (SandboxEndedError("its limit of memory"), "scored"),
-    ],
-)
-async def test_who_is_to_blame_for_tools_that_do_not_come_back(desk, monkeypatch, error, status):
-    async def fail(self, state):
-        raise error
+async def test_files_from_which_no_sandbox_starts_are_judged(desk, provider):
+    actions = [*SOLUTION[:-1], bash("chmod 000 /"), Action("submit")]
+    agent = Held(actions, held=[len(actions) - 1])
+    result = await run_episode(desk, agent, seed=0, store=None, episode_id=None)
+    assert (result.verdict.status, result.steps) == ("scored", len(actions) - 1)
+    assert "no computer starts from the files that the agent has left" in result.error
+    assert not provider._open
 
-    monkeypatch.setattr(ShellSurface, "load", fail)
-    result = await run_episode(desk, Held(SOLUTION), seed=0, store=None, episode_id=None)
-    assert result.verdict.status == status
+
+@COMPUTER
+async def test_the_audit_of_files_from_which_no_sandbox_starts_is_kept(desk):
+    episode = await desk.start(0)
+    await episode.step(bash("chmod 000 /"))
+    with pytest.raises(SurfaceEndedError):
+        await suspend(episode)
+    await episode.finish()
+    assert episode.audit.surface_calls["shell"] == 1
 
 
 @COMPUTER
@@ -343,3 +361,21 @@ async def test_a_resumed_episode_is_suspended_where_it_was(store, desk, provider
     result = await run_episode(desk, Held(WATCHED, held=[]), seed=0, store=store, episode_id=1)
     assert result.verdict.scored and not store.episode(1).log
     assert (told(store), restored(store.steps(1))) == (["alive", "gone"], [2])
+
+
+@COMPUTER
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (SandboxDiedError("killed from outside"), "error:sandbox"),
+        (SurfaceLostError("the browser is gone"), "error:surface"),
+        (SandboxEndedError("its limit of memory"), "scored"),
+    ],
+)
+async def test_who_is_to_blame_for_tools_that_do_not_come_back(desk, monkeypatch, error, status):
+    async def fail(self, state):
+        raise error
+
+    monkeypatch.setattr(ShellSurface, "load", fail)
+    result = await run_episode(desk, Held(SOLUTION), seed=0, store=None, episode_id=None)
+    assert result.verdict.status == status

@@ -69,6 +69,8 @@ def test_what_is_beyond_them(value, flaw):
         (Action("bash", {"command": nested(960)}), "tool 'bash': the arguments are out of bounds"),
         (Action("t" * (MAX_NAME + 1)), "no tool has a name of 201 characters"),
         (Action(5), "expected text as the name of a tool, got int"),
+        (Action("bash", 7), "the arguments of tool 'bash' are no object: int"),
+        (Action("", None), "the arguments of tool '' are no object: NoneType"),
     ],
 )
 def test_an_action_beyond_them_becomes_a_malformed_one(action, complaint):

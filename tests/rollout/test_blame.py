@@ -171,3 +171,35 @@ def test_no_exception_breaks_the_judgement(tmp_path):
     circle.__cause__ = TypeError("b")
     circle.__cause__.__cause__ = circle
     assert type(blame(circle, Agent())) is PolicyError
+
+
+def with_detail(detail):
+    error = PolicyError("why")
+    error.detail = detail
+    return error
+
+
+class Exits(Exception):
+    def __str__(self):
+        raise SystemExit(3)
+
+
+class OddUsage(Exception):
+    @property
+    def usage(self):
+        raise ValueError("no usage")
+
+
+class OddCause(Exception):
+    @property
+    def __cause__(self):
+        raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    "error", [Exits(), OddUsage(), OddCause(), with_detail(5), with_detail("x" * 10**6)]
+)
+def test_no_attribute_of_an_exception_breaks_the_judgement(error):
+    failure = blame(error, object())
+    assert type(failure) is PolicyError
+    assert type(failure.detail) is str and len(failure.detail) < 30_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from counter_world import (
     Counter,
@@ -299,6 +300,25 @@ async def test_generations_are_recorded_and_the_last_of_many_are_kept(store):
         assert last == Generation(TRACE, "stop", "step-4")
         assert [one.finish_reason for one in rejected] == [str(n) for n in range(14, 30)]
     assert store.refused(1) == ()
+
+
+async def test_arrays_into_which_an_agent_has_written_are_the_failure_of_the_policy(store):
+    written = TokenTrace(completion_ids=[5], logprobs=[-0.5])
+    object.__setattr__(written, "logprobs", np.array([np.nan], np.float32))
+
+    class Writes(Counter):
+        async def act(self, observation, tools, history):
+            decision = await super().act(observation, tools, history)
+            return replace(decision, generations=(Generation(written),))
+
+    def refused(*_):
+        error = PolicyError("no")
+        error.generations = (Generation(written),)
+        raise error
+
+    for agent in (Writes(), Failing(refused)):
+        result = await run(None, world(), agent)
+        assert result.verdict.scored and result.refused is None
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import random
 import shlex
 import stat
 import struct
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,34 @@ async def test_layers_are_read_as_the_kernel_reads_them(provider, recipe, seed, 
             assert Path(other_host).read_bytes() == Path(host).read_bytes()
     remove(merged)
     await box.close()
+
+
+@pytest.mark.parametrize("direct", [os.geteuid() == 0, False])
+def test_a_merged_layer_takes_no_more_of_the_disk_than_its_layers(tmp_path, direct):
+    low, top, merged = (tmp_path / name for name in ("low", "top", "merged"))
+    (low / "d").mkdir(parents=True)
+    (top / "d").mkdir(parents=True)
+    with (top / "holes").open("wb") as file:
+        file.truncate(2**30)
+        file.seek(2**20)
+        file.write(b"x" * 5000)
+    (top / "a").write_bytes(b"y" * 100_000)
+    (low / "d/old").write_text("old")
+    (low / "older").hardlink_to(low / "d/old")
+    for name in ("b", "d/c", "d/old"):
+        (top / name).hardlink_to(top / "a")
+    with closing(LayerAccess(direct)) as access:
+        access.call("squash", [str(top), str(low)], str(merged))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["low", "merged", "top"]
+    holes = merged / "holes"
+    assert holes.stat().st_size == 2**30 and holes.stat().st_blocks < 100
+    with holes.open("rb") as file:
+        assert file.read(2**20 + 5001) == bytes(2**20) + b"x" * 5000 + b"\0"
+    assert {(merged / name).stat().st_ino for name in ("a", "b", "d/c", "d/old")} == {
+        (merged / "a").stat().st_ino
+    }
+    assert (merged / "a").stat().st_nlink == 4 and (merged / "d/old").read_bytes()[:1] == b"y"
+    assert (merged / "older").read_text() == "old"
 
 
 def test_remove_takes_any_modes_and_is_silent_about_nothing(tmp_path):
