@@ -205,7 +205,7 @@ class AgentError(AgentGymError):
     """The agent cannot be asked, through no fault of its policy: its endpoint is down.
 
     The episode stays unscored. The engine accepts this class only from agentgym's own code: see
-    `agentgym.rollout.blame`.
+    `agentgym.agents.blame`.
 
     Attributes:
         detail: Text that the record keeps with the message: a traceback, or the unusable replies.

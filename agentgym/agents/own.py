@@ -14,7 +14,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agentgym.agents.blame import blame
 from agentgym.agents.loading import Source
+from agentgym.agents.settled import settled
 from agentgym.errors import (
     AgentError,
     AgentGymError,
@@ -23,8 +25,6 @@ from agentgym.errors import (
     pass_interruptions,
 )
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
-from agentgym.rollout.blame import blame
-from agentgym.rollout.settled import settled
 from agentgym.threads import to_thread
 
 _PARTING_S: Final = 5.0

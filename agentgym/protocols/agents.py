@@ -25,7 +25,7 @@ class Agent(Protocol):
         """Choose the next action.
 
         An exception ends the episode: it is judged as it is if the policy failed, and has no score
-        if its model could not be reached (`agentgym.rollout.blame` tells the two apart).
+        if its model could not be reached (`agentgym.agents.blame` tells the two apart).
         """
         ...
 

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+from agentgym.agents.blame import blame
 from agentgym.agents.registry import is_privileged
+from agentgym.agents.settled import settled
 from agentgym.env.episode import Episode
 from agentgym.errors import PolicyError, SurfaceEndedError, pass_interruptions
 from agentgym.protocols import Agent
 from agentgym.records import Briefing, Decision, Observation
-from agentgym.rollout.blame import blame
-from agentgym.rollout.settled import settled
 from agentgym.task.reference_actions import reference
 from agentgym.threads import to_thread
 

@@ -15,14 +15,14 @@ from chat_server import ChatServer, call, says
 import agentgym
 import agentgym.testing.agent as contract
 from agentgym.agents import registry
+from agentgym.agents.blame import blame
 from agentgym.agents.loading import find_source, source_of
 from agentgym.agents.own import OwnAgent
 from agentgym.agents.registry import create, is_privileged
+from agentgym.agents.settled import settled
 from agentgym.authoring.agents import new_agent, template
 from agentgym.errors import ConfigError, NotFoundError, PolicyError
 from agentgym.records import Action, Decision
-from agentgym.rollout.blame import blame
-from agentgym.rollout.settled import settled
 from agentgym.testing.agent import BRIEFING, FIRST, TOOLS, actions, play
 
 PAGE = Path(agentgym.__file__).parents[1] / "docs/agents.md"

@@ -28,6 +28,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
+from agentgym.agents.blame import blame
 from agentgym.errors import AgentError, PolicyError, pass_interruptions
 from agentgym.protocols import Agent
 from agentgym.protocols.training import EncodingTemplate
@@ -42,7 +43,6 @@ from agentgym.records import (
     ToolSpec,
 )
 from agentgym.records.bounds import bounded_decision, flaw_of_decision
-from agentgym.rollout.blame import blame
 from agentgym.rollout.policy import releasing
 from agentgym.train.datasets.dialogues import Interface, briefing_of
 from agentgym.train.datasets.episodes import RecordedEpisode

@@ -12,8 +12,8 @@ import openai
 import pytest
 from chat_server import ChatServer, Status
 
+from agentgym.agents.blame import blame
 from agentgym.errors import AgentError, PolicyError, SandboxError, UserError
-from agentgym.rollout.blame import blame
 
 
 class Agent:

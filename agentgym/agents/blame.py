@@ -18,10 +18,10 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Final
 
+from agentgym.agents.settled import plain_generation, plain_usage
 from agentgym.errors import AgentError, PolicyError, pass_interruptions
 from agentgym.records import TokenUsage
 from agentgym.records.bounds import MAX_GENERATIONS, flaw_of_generations, flaw_of_usage
-from agentgym.rollout.settled import plain_generation, plain_usage
 
 _CHARS: Final = 2_000
 _DETAIL_CHARS: Final = 20_000
