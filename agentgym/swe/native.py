@@ -35,6 +35,8 @@ class IssueManifest(Manifest):
         tests: Folders and files of the tests, relative to `root`. Their files ``test_*.py`` and
             ``*_test.py`` run, those of the base and the hidden ones.
         restore: Files and folders whose changes by the agent do not count, such as the tests.
+        kept: Files and folders that the issue says stay as they are: a patch that changes them
+            does not resolve it.
         config: The file of the base that configures pytest.
         python_path: Folders that tests import from; "" is `root`.
         plugins: Installed pytest plug-ins to load.
@@ -46,6 +48,7 @@ class IssueManifest(Manifest):
     root: str = Field(pattern="^/")
     tests: tuple[str, ...] = Field(min_length=1)
     restore: tuple[str, ...] = ("tests",)
+    kept: tuple[str, ...] = ()
     config: str = "pyproject.toml"
     python_path: tuple[str, ...] = ("",)
     plugins: tuple[str, ...] = ()
@@ -116,14 +119,15 @@ class Issue:
         return patch.only(lambda path: not self._is_restored(path))
 
     def _is_test(self, path: str) -> bool:
-        return re.search(r"(^|/)(test_[^/]*|[^/]*_test)\.py$", path) is not None and any(
-            path == top or path.startswith(f"{top}/") for top in self.manifest.tests
-        )
+        named = re.search(r"(^|/)(test_[^/]*|[^/]*_test)\.py$", path) is not None
+        return named and _is_below(path, self.manifest.tests)
 
     def _is_restored(self, path: str) -> bool:
-        return posixpath.basename(path) == "conftest.py" or any(
-            path == top or path.startswith(f"{top}/") for top in self.manifest.restore
-        )
+        return posixpath.basename(path) == "conftest.py" or _is_below(path, self.manifest.restore)
+
+    def changed_though_kept(self, patch: Patch) -> Sequence[str]:
+        """Return the paths of a patch that were to stay as they are."""
+        return [path for path in patch.paths if _is_below(path, self.manifest.kept)]
 
 
 def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
@@ -143,6 +147,8 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
         whole = compare_trees(evidence.before, evidence.after, root, evidence.changes)
     except PatchError as error:
         return CheckResult(CheckStatus.FAIL, str(error))
+    if touched := issue.changed_though_kept(whole):
+        return CheckResult(CheckStatus.FAIL, f"to stay as it is: {', '.join(touched[:5])}")
     patch = issue.counted(whole)
     if found := find_detection(patch):
         return CheckResult(CheckStatus.FAIL, found)
@@ -186,6 +192,10 @@ def _result(graded: GradedPatch, patch: Patch) -> CheckResult:
     status = CheckStatus.PASS if graded.grade is Grade.RESOLVED else CheckStatus.FAIL
     size = f"{len(patch.changes)} file{'s' * (len(patch.changes) != 1)} changed"
     return CheckResult(status, f"{graded.reason} ({size})")
+
+
+def _is_below(path: str, tops: Sequence[str]) -> bool:
+    return any(path == top or path.startswith(f"{top}/") for top in tops)
 
 
 def _files_below(base: FileTree, root: str, top: str) -> dict[str, Entry]:
