@@ -23,7 +23,7 @@ from agentgym.protocols import Evidence, FileTree
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.swe.detection import find_detection
 from agentgym.swe.grading import Grade, GradedPatch, grade_patch
-from agentgym.swe.patch import Entry, Patch, PatchError, compare_trees, read_entry
+from agentgym.swe.patch import Entry, FileChange, Patch, PatchError, compare_trees, read_entry
 from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
 
 
@@ -35,6 +35,9 @@ class IssueManifest(Manifest):
         tests: Folders and files of the tests, relative to `root`. Their files ``test_*.py`` and
             ``*_test.py`` run, those of the base and the hidden ones.
         restore: Files and folders whose changes by the agent do not count, such as the tests.
+        kept: Files and folders that the issue says stay as they are: a patch that changes them
+            does not resolve it.
+        noted: Files in which the issue wants a line, such as the changelog.
         config: The file of the base that configures pytest.
         python_path: Folders that tests import from; "" is `root`.
         plugins: Installed pytest plug-ins to load.
@@ -46,6 +49,8 @@ class IssueManifest(Manifest):
     root: str = Field(pattern="^/")
     tests: tuple[str, ...] = Field(min_length=1)
     restore: tuple[str, ...] = ("tests",)
+    kept: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
     config: str = "pyproject.toml"
     python_path: tuple[str, ...] = ("",)
     plugins: tuple[str, ...] = ()
@@ -115,15 +120,21 @@ class Issue:
         """Return the changes that count: neither restored files nor `conftest.py`."""
         return patch.only(lambda path: not self._is_restored(path))
 
+    def not_noted(self, patch: Patch) -> Sequence[str]:
+        """Return the files that lack the new line that the issue wants."""
+        written = {change.path for change in patch.changes if _adds_words(change)}
+        return [path for path in self.manifest.noted if path not in written]
+
     def _is_test(self, path: str) -> bool:
-        return re.search(r"(^|/)(test_[^/]*|[^/]*_test)\.py$", path) is not None and any(
-            path == top or path.startswith(f"{top}/") for top in self.manifest.tests
-        )
+        named = re.search(r"(^|/)(test_[^/]*|[^/]*_test)\.py$", path) is not None
+        return named and _is_below(path, self.manifest.tests)
 
     def _is_restored(self, path: str) -> bool:
-        return posixpath.basename(path) == "conftest.py" or any(
-            path == top or path.startswith(f"{top}/") for top in self.manifest.restore
-        )
+        return posixpath.basename(path) == "conftest.py" or _is_below(path, self.manifest.restore)
+
+    def changed_though_kept(self, patch: Patch) -> Sequence[str]:
+        """Return the paths of a patch that were to stay as they are."""
+        return [path for path in patch.paths if _is_below(path, self.manifest.kept)]
 
 
 def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
@@ -143,6 +154,8 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
         whole = compare_trees(evidence.before, evidence.after, root, evidence.changes)
     except PatchError as error:
         return CheckResult(CheckStatus.FAIL, str(error))
+    if touched := issue.changed_though_kept(whole):
+        return CheckResult(CheckStatus.FAIL, f"to stay as it is: {', '.join(touched[:5])}")
     patch = issue.counted(whole)
     if found := find_detection(patch):
         return CheckResult(CheckStatus.FAIL, found)
@@ -153,6 +166,8 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
     graded = grade_patch(run, patch, issue.fail_to_pass, issue.pass_to_pass)
     if graded.grade is Grade.ERROR:
         raise VerifierError(graded.reason)
+    if graded.grade is Grade.RESOLVED and (lacking := issue.not_noted(whole)):
+        return CheckResult(CheckStatus.FAIL, f"the tests pass, but no line is new in {lacking[0]}")
     return _result(graded, whole)
 
 
@@ -186,6 +201,16 @@ def _result(graded: GradedPatch, patch: Patch) -> CheckResult:
     status = CheckStatus.PASS if graded.grade is Grade.RESOLVED else CheckStatus.FAIL
     size = f"{len(patch.changes)} file{'s' * (len(patch.changes) != 1)} changed"
     return CheckResult(status, f"{graded.reason} ({size})")
+
+
+def _adds_words(change: FileChange) -> bool:
+    old = set(change.before.data.split(b"\n")) if change.before else set[bytes]()
+    new = change.after.data.split(b"\n") if change.after else []
+    return any(re.search(rb"[^\W\d_]", line) for line in new if line not in old)
+
+
+def _is_below(path: str, tops: Sequence[str]) -> bool:
+    return any(path == top or path.startswith(f"{top}/") for top in tops)
 
 
 def _files_below(base: FileTree, root: str, top: str) -> dict[str, Entry]:
