@@ -207,7 +207,7 @@ async def test_closing_leaves_no_process_and_no_folder(provider, recipe, tmp_pat
         assert not containers_of(tmp_path / "store")
 
 
-async def test_a_cancelled_snapshot_is_dropped_and_tells_nobody(tmp_path, recipe):
+async def test_a_cancelled_snapshot_is_dropped_without_a_traceback(tmp_path, recipe):
     told = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
     provider = BubblewrapProvider(tmp_path / "store")

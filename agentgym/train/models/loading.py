@@ -64,7 +64,7 @@ def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
     with ExitStack() as stack:
         if is_folder:
             stack.enter_context(within(look_at(Path(policy.path))))
-        tokenizer = load_tokenizer(policy.path)
+        tokenizer = _tokenizer(policy.path)
         stack.enter_context(_without_bars())
         stack.enter_context(named(policy.path))
         # A folder may name code of its own, and the default asks the user on a terminal.
@@ -95,14 +95,18 @@ def load_tokenizer(path: str) -> Any:
     Raises:
         ConfigError: It cannot be loaded.
     """
+    if Path(path).is_dir():
+        refuse_odd_texts(Path(path))
+    return _tokenizer(path)
+
+
+def _tokenizer(path: str) -> Any:
+    """Return the tokenizer of a model; the texts of a folder were looked at before."""
     from transformers import AutoTokenizer
 
-    is_folder = Path(path).is_dir()
-    if is_folder:
-        refuse_odd_texts(Path(path))
     with named(path):
         return AutoTokenizer.from_pretrained(
-            path, trust_remote_code=False, local_files_only=is_folder
+            path, trust_remote_code=False, local_files_only=Path(path).is_dir()
         )
 
 
