@@ -33,18 +33,30 @@ def read_call(text: str, form: CallForm) -> Action:
     """Return the tool call of a completion.
 
     Args:
-        text: The completion without the token that ended it. Text before ``</think>`` is ignored.
+        text: The completion without the token that ended it. Text before ``</think>`` is ignored,
+            unless that is part of an argument.
         form: The form that the model's chat template writes calls in.
 
     Raises:
         ValueError: The text makes no call, several calls, or one that cannot be read.
     """
-    calls = list(_READERS[form](text.rpartition(_THOUGHT)[2]))
+    calls = _quoting(text, form) or list(_READERS[form](text.rpartition(_THOUGHT)[2]))
     if not calls:
         raise ValueError(f"it has no call in the form of {form}; it says {_shown(text)}")
     if len(calls) > 1:
         raise ValueError(f"it makes {len(calls)} calls; expected one")
     return calls[0]
+
+
+def _quoting(text: str, form: CallForm) -> list[Action]:
+    """Return the calls of a text if an argument of theirs holds the end of a thought."""
+    if _THOUGHT not in text:
+        return []
+    try:
+        calls = list(_READERS[form](text))
+    except ValueError:
+        return []
+    return calls if any(_THOUGHT in json.dumps(dict(c.arguments)) for c in calls) else []
 
 
 def _hermes(text: str) -> Iterator[Action]:

@@ -6,7 +6,7 @@ import functools
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from small_models import TEMPLATES, call_text, make_tokenizer
 
@@ -195,6 +195,9 @@ def test_spellings_of_one_call(form, text):
     ),
     family=st.sampled_from(FAMILIES),
 )
+@example(arguments={"": "</think>"}, family="hermes")
+@example(arguments={"x": ["<think>a</think>b"]}, family="llama3")
+@example(arguments={"x": "</think>"}, family="mistral")
 def test_every_call_is_read_back(arguments, family):
     form = CallForm("hermes" if family == "plain" else family)
     text = call_text(family, "tool-1", arguments)
