@@ -3,6 +3,8 @@
 - ``hermes``: ``<tool_call>{"name": …, "arguments": {…}}</tool_call>`` (Hermes, Qwen)
 - ``llama3``: ``{"name": …, "parameters": {…}}`` and nothing else (Llama 3)
 - ``mistral``: ``[TOOL_CALLS][{"name": …, "arguments": {…}}]``, or ``[TOOL_CALLS]name[ARGS]{…}``
+
+A call ends where its JSON ends, so an argument may hold a family's own marks.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from typing import Any, Final, TypeAlias
 
 from agentgym.records import Action
 
-_HERMES: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.S)
+_HERMES: Final = "<tool_call>"
+_HERMES_END: Final = "</tool_call>"
 _THOUGHT: Final = "</think>"
 _MISTRAL: Final = "[TOOL_CALLS]"
 _NAMED: Final = re.compile(r"\s*([\w.-]+?)\s*(?:\[CALL_ID\]\s*\w+\s*)?(?:\[ARGS\]\s*)?(?=\{)")
@@ -60,8 +63,12 @@ def _quoting(text: str, form: CallForm) -> list[Action]:
 
 
 def _hermes(text: str) -> Iterator[Action]:
-    for found in _HERMES.findall(text):
-        yield _call(_json(found), "arguments")
+    while _HERMES in text:
+        written = text.partition(_HERMES)[2].lstrip()
+        value, end = _first_json(written)
+        rest, _, text = written[end:].partition(_HERMES_END)
+        _nothing_after(rest)
+        yield _call(value, "arguments")
 
 
 def _llama3(text: str) -> Iterator[Action]:
@@ -75,17 +82,19 @@ def _llama3(text: str) -> Iterator[Action]:
 
 
 def _mistral(text: str) -> Iterator[Action]:
-    _, *parts = text.split(_MISTRAL)
-    for part in parts:
-        if named := _NAMED.match(part):
-            arguments, end = _first_json(part[named.end() :])
-            _nothing_after(part[named.end() + end :])
-            yield _call({"name": named[1], "arguments": arguments}, "arguments")
-            continue
-        values, end = _first_json(part.lstrip())
-        _nothing_after(part.lstrip()[end:])
-        for value in values if isinstance(values, list) else [values]:
-            yield _call(value, "arguments")
+    while _MISTRAL in text:
+        written = text.partition(_MISTRAL)[2].lstrip()
+        if named := _NAMED.match(written):
+            written = written[named.end() :]
+        value, end = _first_json(written)
+        rest, marker, further = written[end:].partition(_MISTRAL)
+        _nothing_after(rest)
+        if named:
+            yield _call({"name": named[1], "arguments": value}, "arguments")
+        else:
+            for call in value if isinstance(value, list) else [value]:
+                yield _call(call, "arguments")
+        text = marker + further
 
 
 _Reader: TypeAlias = Callable[[str], Iterator[Action]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 
 import pytest
 from hypothesis import example, given, settings
@@ -163,6 +162,7 @@ def test_a_completion_that_was_cut_off_is_ended_first():
         ("mistral", '[{"name": "a"}]', "no call"),
         ("mistral", '[TOOL_CALLS][{"name": "a"}, {"name": "b"}]', "makes 2 calls"),
         ("mistral", "[TOOL_CALLS]5", "an object with a name"),
+        ("mistral", '[TOOL_CALLS]a{"x": 1}[TOOL_CALLS]b{"x": 1}', "makes 2 calls"),
         ("mistral", '[TOOL_CALLS]ls[ARGS]{"a": 1} and more', "text follows"),
     ],
 )
@@ -198,11 +198,13 @@ def test_spellings_of_one_call(form, text):
 @example(arguments={"": "</think>"}, family="hermes")
 @example(arguments={"x": ["<think>a</think>b"]}, family="llama3")
 @example(arguments={"x": "</think>"}, family="mistral")
+@example(arguments={"x": "<tool_call>a</tool_call>b"}, family="hermes")
+@example(arguments={"</tool_call>": "[TOOL_CALLS]a[ARGS]{}"}, family="hermes")
+@example(arguments={"[TOOL_CALLS]": ["[TOOL_CALLS][{}]"]}, family="mistral")
 def test_every_call_is_read_back(arguments, family):
     form = CallForm("hermes" if family == "plain" else family)
     text = call_text(family, "tool-1", arguments)
-    if "</tool_call>" not in json.dumps(arguments) and "[TOOL_CALLS]" not in json.dumps(arguments):
-        assert read_call(text, form) == Action("tool-1", arguments)
+    assert read_call(text, form) == Action("tool-1", arguments)
 
 
 @pytest.mark.parametrize(
