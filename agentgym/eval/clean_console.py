@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -11,7 +12,14 @@ from agentgym.eval.printable import clean
 
 
 class CleanConsole(Console):
-    """A console that escapes the texts it prints, so that they cannot control the terminal."""
+    """A console that escapes the texts it prints, so that they cannot control the terminal.
+
+    Names of emoji between colons stay as they are: ``openai:m:`` is an agent.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        """Make a console with options of `rich.console.Console`."""
+        super().__init__(**{"emoji": False, **options})
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

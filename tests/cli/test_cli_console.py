@@ -60,6 +60,14 @@ def test_what_a_terminal_would_obey_is_spelled_out(kind, hostile, terminal):
     assert hostile == "colour" or "\\x" in rest or "\\u" in rest
 
 
+@pytest.mark.parametrize("kind", RENDERABLES)
+def test_colons_around_a_name_make_no_emoji(kind):
+    shown = io.StringIO()
+    console = CleanConsole(file=shown, width=200)
+    console.print(RENDERABLES[kind]("openai:m: failed :smile:"), markup=False)
+    assert "openai:m: failed :smile:" in shown.getvalue()
+
+
 def test_own_colours_stay(monkeypatch):
     shown = io.StringIO()
     CleanConsole(file=shown, force_terminal=True, color_system="standard").print("x", style="red")
