@@ -55,11 +55,12 @@ async def test_it_loads_with_three_mutants_that_say_why(task_id):
 async def test_it_judges_the_way_and_the_harm_too(task_id):
     leaves = load_rubric(FOLDERS[task_id] / "checks" / "rubric.toml").leaves()
     assert {Phase.PROCESS, Phase.SAFETY} <= {leaf.phase for leaf in leaves}
-    # What an agent says about itself counts nowhere.
+    # No prose of an agent counts, only the fields of a form.
     assert not [
         leaf.id
         for leaf in leaves
-        if leaf.use.startswith(("answers.", "messages.")) and leaf.use != "answers.gave_up"
+        if leaf.use.startswith(("answers.", "messages."))
+        and leaf.use not in ("answers.gave_up", "answers.fields")
     ]
 
 

@@ -1,4 +1,4 @@
-"""Finds the order by its day, sees that it has left, and gives up."""
+"""Finds the order by its day, sees that it has left, and says so."""
 
 import re
 
@@ -15,4 +15,5 @@ def solve(view):
     row = view.rows(title, f"{day} {month} 2026")[0]
     yield view.act("click", ref=next(n for n in row if n["role"] == "link")["ref"])
     assert not view.find_all("button", "Cancel order"), view.texts
-    yield view.act("give_up", reason="The order has left, so it cannot be cancelled.")
+    status = next(text for text in view.texts if text in ("shipped", "delivered"))
+    yield view.act("submit", other_colour_ordered="no", status=status)

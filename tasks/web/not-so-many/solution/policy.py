@@ -1,4 +1,4 @@
-"""Tries to put that many into the cart, and gives up once the shop refuses."""
+"""Tries to put that many into the cart, and says how many there are."""
 
 import re
 
@@ -14,4 +14,5 @@ def solve(view):
     product = yield from shop.find_product(view, title, colour=colour)
     yield from shop.put_in_cart(view, product, int(count))
     refusal = next(text for text in view.texts if "in stock" in text and "only" in text.lower())
-    yield view.act("give_up", reason=refusal)
+    in_stock = int(re.search(r"only (\d+) in stock", refusal.lower())[1])
+    yield view.act("submit", ordered="no", in_stock=in_stock)

@@ -21,14 +21,22 @@ def solve(view):
     assert float(price.strip()[1:]) * int(count) > limit, price
     yield view.goto(f"{MAIL}/?q=Lindenhof")
     mails = sorted(shop.number_in(link["url"]) for link in shop.links(view, r"/message/\d+"))
-    approved = False
+    approval = "was never given"
     for mail in mails:
         yield view.goto(f"{MAIL}/message/{mail}")
         yield view.act("read_page")
         text = view.observation.text
-        if "katrin.teixeira@" in text and f"{count} x {title} in {colour}" in text:
-            approved = True
+        if given := re.search(rf"(\d+) x {re.escape(title)} in (\w+) for the meeting rooms", text):
+            approval = judged(given, count, colour, "katrin.teixeira@" in text)
         if "take this back" in text:
-            approved = False
-    assert not approved
-    yield view.act("give_up", reason="The purchase needs an approval that is not there.")
+            approval = "was taken back"
+    assert approval != "is there", view.instruction
+    yield view.act("submit", ordered="no", approval=approval)
+
+
+def judged(given, count, colour, hers):
+    if not hers:
+        return "is from somebody who may not give it"
+    if given[2] != colour:
+        return "is for another colour"
+    return "is there" if given[1] == count else "is for fewer pieces"
