@@ -29,7 +29,8 @@ from agentgym.task.template import fill_json
 from agentgym.verify.dry_run import dry_run
 from agentgym.verify.evidence import WatchedEvidence
 from agentgym.verify.packs import check_arguments, find_check
-from agentgym.verify.rubric import Checkpoint, Condition, Rubric, load_rubric, show_place
+from agentgym.verify.rubric import Checkpoint, Condition, Rubric
+from agentgym.verify.rubric_file import load_rubric, show_place
 
 _MESSAGE_CHARS = 600
 

@@ -39,7 +39,8 @@ from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.judge.opening import judge_from_environment
 from agentgym.verify.room import STARTING_S, CleanRooms
 from agentgym.verify.room_cache import RoomCache
-from agentgym.verify.rubric import Rubric, load_rubric
+from agentgym.verify.rubric import Rubric
+from agentgym.verify.rubric_file import load_rubric
 from agentgym.verify.service_state import ServicesSeen
 from agentgym.verify.thread import in_thread
 from agentgym.verify.turns import GRADINGS

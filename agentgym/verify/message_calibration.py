@@ -17,7 +17,7 @@ from agentgym.task.model import Instance
 from agentgym.task.template import fill_json
 from agentgym.verify.calibrate import Rate
 from agentgym.verify.messages.readers import Fault, fault_reader
-from agentgym.verify.rubric import load_rubric
+from agentgym.verify.rubric_file import load_rubric
 
 FILE: Final = "calibration.toml"
 LEAST: Final = 3

@@ -19,7 +19,7 @@ from agentgym.verify.judge.exhibits import message_exhibits, sources_of
 from agentgym.verify.message_calibration import Judged, judge_texts, rates
 from agentgym.verify.messages.sources import Written
 from agentgym.verify.reference import show_rate
-from agentgym.verify.rubric import load_rubric
+from agentgym.verify.rubric_file import load_rubric
 
 GATE: Final = "judge.criterion"
 _NARROW: Final = ("alone", "answers", "internal", "last")

@@ -9,7 +9,8 @@ from agentgym.env.spec import answer_of
 from agentgym.manifest import show_path
 from agentgym.task.answer import AnswerForm
 from agentgym.task.model import Task
-from agentgym.verify.rubric import Checkpoint, load_rubric
+from agentgym.verify.rubric import Checkpoint
+from agentgym.verify.rubric_file import load_rubric
 
 _OF_FIELDS: Final = "answers.fields"
 _OF_ENDINGS: Final = ("answers.fields", "answers.gave_up")
