@@ -148,6 +148,7 @@ install_python() {
         extras=
         [ $sandbox = bubblewrap ] || extras=docker
         [ "$goal" != web ] || extras="${extras:+$extras,}miniwob"
+        [ "$goal" != desktop ] || extras="${extras:+$extras,}office"
         if [ "$goal" = train ]; then
             extras="${extras:+$extras,}train"
             $venv/bin/pip install -q --disable-pip-version-check "${TORCH:-torch==2.13.0}"
