@@ -143,6 +143,7 @@ def _tasks(*, sandboxes: bool) -> Iterator[Finding]:
     from agentgym import catalogue
     from agentgym.env.resolved_task import needs_sandbox
     from agentgym.eval.requirements import missing_commands
+    from agentgym.installation import absent_extras
     from agentgym.task.load import find_task
 
     tasks = []
@@ -156,6 +157,7 @@ def _tasks(*, sandboxes: bool) -> Iterator[Finding]:
     boxed = set() if sandboxes else {task.id for task in tasks if needs_sandbox(task)}
     stuck |= boxed
     why = f"; {len(boxed)} need a sandbox" if boxed else ""
+    why += "; some may need an extra that is not installed" if absent_extras() else ""
     yield Finding(not stuck, "tasks", f"{len(tasks) - len(stuck)} of {len(tasks)} can run{why}")
     for need in missing:
         yield Finding(False, f"command {need.command}", need.wanted_by, need.install)
