@@ -50,8 +50,8 @@ class ServiceError(Exception):
 class Line:
     """The connection to the host, for all threads and forked processes of a program.
 
-    One question is asked at a time. Its number is in its answer, so that nobody takes the answer of
-    a question whose asker was interrupted or killed.
+    One question is asked at a time. Its number is in its answer: the answer of a question whose
+    asker was interrupted or killed is dropped.
     """
 
     def __init__(self, connection: socket.socket) -> None:
