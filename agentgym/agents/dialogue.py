@@ -136,10 +136,10 @@ def _turn(history: Sequence[Step], number: int, *, seen: bool) -> Turn:
     message = reply or Message(content=step.decision.thought)
     calls = message.tool_calls or []
     made = calls[which] if which < len(calls) else ToolCall()
-    fallback = f"call{step.index:05d}"
-    call_id = made.id or fallback
-    if any(call.id == call_id for call in calls[:which]):
-        call_id = fallback  # some servers give all calls of a reply the same id
+    call_id = made.id
+    if not call_id or any(call.id == call_id for call in calls[:which]):
+        # Some servers give calls no id, or all calls of a reply the same.
+        call_id = _fresh_id(step.index, calls)
     arguments = made.function.arguments or json.dumps(step.action.arguments, default=dict)
     # A made-up tool name stays in the dialogue, and the API refuses other characters in it.
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", step.action.tool)[:64] or "unnamed"
@@ -160,6 +160,14 @@ def _turn(history: Sequence[Step], number: int, *, seen: bool) -> Turn:
             call[field] = text
     image = step.observation.image if seen else None
     return Turn(call, call_id, step.observation.text, image, which)
+
+
+def _fresh_id(index: int, calls: Sequence[ToolCall]) -> str:
+    """Return an id for the call of a step that no call of its reply has."""
+    fresh = f"call{index:05d}"
+    while any(call.id == fresh for call in calls):
+        fresh += "_"
+    return fresh
 
 
 def _picture(text: str, part: dict[str, Json]) -> list[Json]:

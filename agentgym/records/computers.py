@@ -223,6 +223,9 @@ class FileStat:
         acl: Access control list in short form with numeric ids, such as
             ``u::rwx,u:1000:r--,g::r-x,m::r-x,o::---``; empty if the mode says it all.
         default_acl: List that new entries of a directory inherit, in the same form.
+        ctime_s: Time of the last change of the entry itself, seconds since the epoch. No program
+            can set it: a file that was removed and put back has another one than before. Layers
+            of more than 60 forks in a row are merged, and then all of them have another one.
     """
 
     kind: str
@@ -232,6 +235,7 @@ class FileStat:
     mtime_s: float = 0.0
     acl: str = ""
     default_acl: str = ""
+    ctime_s: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

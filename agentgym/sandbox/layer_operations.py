@@ -66,14 +66,14 @@ def op_walk(
 
 
 def describe(host: str, info: os.stat_result, first_id: int) -> list[object]:
-    """Return [kind, mode, size, target, mtime_s, acl, default_acl]; ids are the guest's."""
+    """Return the fields of a FileStat in their order; ids are the guest's."""
     tests = ((stat.S_ISDIR, "dir"), (stat.S_ISLNK, "link"), (stat.S_ISREG, "file"))
     kind = next((name for test, name in tests if test(info.st_mode)), "other")
     target = os.readlink(host) if kind == "link" else ""
     acl = acl_text(host, "system.posix_acl_access", first_id) if kind in ("dir", "file") else ""
     default = acl_text(host, "system.posix_acl_default", first_id) if kind == "dir" else ""
     mode = stat.S_IMODE(info.st_mode)
-    return [kind, mode, info.st_size, target, info.st_mtime, acl, default]
+    return [kind, mode, info.st_size, target, info.st_mtime, acl, default, info.st_ctime]
 
 
 def acl_text(path: str, attribute: str, first_id: int) -> str:

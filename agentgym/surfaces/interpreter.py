@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import fcntl
+import itertools
 import json
 import linecache
 import os
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 PROGRAM = "<program>"
 _FOUND_S = 60.0
 _WRITTEN = 100_000
+_PART = 65_536
 
 
 class ServiceError(Exception):
@@ -45,30 +48,93 @@ class ServiceError(Exception):
 
 
 class Line:
-    """The connection to the host; thread-safe, one question and its answer at a time."""
+    """The connection to the host, for all threads and forked processes of a program.
+
+    One question is asked at a time. Its number is in its answer: the answer of a question whose
+    asker was interrupted or killed is dropped.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
-        self._file = connection.makefile("rwb")
+        self._connection = connection
+        self._asked = itertools.count()
+        self._turns = turns_file()
+        self._renew()
+        os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        # A thread that a forked process does not have may hold the lock.
         self._turn = threading.Lock()
+        self._caller: int | None = None
 
     def ask(self, tool: str, arguments: dict[str, Any]) -> Any:
         """Call a tool and return its result. Raises ServiceError."""
-        question = {"tool": tool, "arguments": arguments}
-        answer = b""
-        with self._turn, contextlib.suppress(OSError):
-            self.send(question)
-            answer = self._file.readline()
-        if not answer.endswith(b"\n"):
+        if self._caller == threading.get_ident():
+            raise ServiceError("unavailable", "a call was made during a call, by a signal handler")
+        reply: dict[str, Any] | None = None
+        try:
+            with self._turn:
+                reply = self._asked_alone(tool, arguments)
+        except OSError as error:
+            # A signal handler of the program may raise a TimeoutError of its own.
+            if error.errno is None:
+                raise
+        if reply is None:
             raise ServiceError("unavailable", "the connection to the services is closed")
-        reply = json.loads(answer.decode())
         if "error" in reply:
             raise ServiceError(**reply["error"])
         return reply["result"]
 
+    def _asked_alone(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            self._caller = threading.get_ident()
+            # Locks of fcntl are not inherited, and end with their process.
+            fcntl.lockf(self._turns, fcntl.LOCK_EX)
+            number = f"{os.getpid()}.{next(self._asked)}"
+            self.send({"tool": tool, "arguments": arguments, "number": number})
+            return self._answer_of(number)
+        finally:
+            self._caller = None
+            fcntl.lockf(self._turns, fcntl.LOCK_UN)
+
+    def _answer_of(self, number: str) -> dict[str, Any] | None:
+        """Return the answer of a question, None at the end of the connection."""
+        received = bytearray()
+        while True:
+            part = self._connection.recv(_PART)
+            if not part:
+                return None
+            *ends, rest = part.split(b"\n")
+            for end in ends:
+                with contextlib.suppress(ValueError):
+                    reply = json.loads((received + end).decode())
+                    if isinstance(reply, dict) and reply.get("number") == number:
+                        return reply
+                received.clear()
+            received += rest
+
     def send(self, frame: dict[str, Any]) -> None:
         """Write one frame."""
-        self._file.write(json.dumps(frame).encode() + b"\n")
-        self._file.flush()
+        self._connection.sendall(json.dumps(frame).encode() + b"\n")
+
+    def end(self, frame: dict[str, Any]) -> None:
+        """Write the last frame and wait until the host hangs up.
+
+        A connection that is closed while an answer is unread is reset, and the frame lost.
+        """
+        with contextlib.suppress(OSError):
+            self.send(frame)
+            while self._connection.recv(_PART):
+                pass
+
+
+def turns_file() -> int:
+    """Return a file without a name, on which processes lock their turns."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("turns")
+    import tempfile  # a small Python may lack it
+
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
 
 
 def function_of(tool: str, parameters: list[str], manual: str, line: Line) -> Callable[..., Any]:
@@ -150,5 +216,4 @@ def main(order: Order) -> None:
         complain(error)
         sys.exit(1)
     sys.stdout.flush()
-    with contextlib.suppress(OSError):
-        line.send(frame)
+    line.end(frame)

@@ -37,7 +37,7 @@ try:
 
     from agentgym.surfaces.mcp_schema import adapt_result
     from agentgym.surfaces.server_requests import with_few_open_requests
-    from agentgym.surfaces.transport import STDERR, BoundedTransport, over_stdio
+    from agentgym.surfaces.transport import MESSAGE_BYTES, STDERR, BoundedTransport, over_stdio
 except ImportError as error:
     raise missing_extra("mcp", "mcp") from error
 
@@ -50,6 +50,7 @@ _MOST_TOOLS: Final = 1_000
 _MOST_CHECKED: Final = 200_000
 """Largest number of characters of a result that is checked against its tool's schema."""
 _STDERR_BYTES: Final = 2_000
+_AGAIN_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +206,11 @@ class Session:
         """
         client = self._live()
         try:
-            return await client.call_tool(
-                tool, dict(arguments), read_timeout_seconds=self._address.call_s
-            )
+            # The rounds of a call share its time.
+            with anyio.fail_after(self._address.call_s):
+                return await _result_of(client, tool, dict(arguments))
         except MCPError as error:
-            if error.code == types.REQUEST_TIMEOUT:
-                raise TimeoutError from error
-            if error.code == types.CONNECTION_CLOSED or await self._is_lost(error):
+            if await self._is_lost(error):
                 raise self._gone(f"is gone: {error}") from error
             raise Refusal(str(error)) from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
@@ -269,8 +268,12 @@ class Session:
             self._ready.set()
 
     async def _is_lost(self, error: MCPError) -> bool:
-        """Return whether the server has forgotten the session: then it refuses every request."""
-        if error.code != types.INVALID_REQUEST:
+        """Return whether the session is over: then the server answers no further request.
+
+        A server that has forgotten the session refuses all requests as invalid. Over HTTP a single
+        request can fail, for instance because its answer is too large, and the session goes on.
+        """
+        if error.code not in (types.INVALID_REQUEST, types.CONNECTION_CLOSED):
             return False
         try:
             await self.offer()
@@ -334,6 +337,27 @@ class Refusal(Exception):
     """The server refused a call; the text is the reason."""
 
 
+async def _result_of(client: Client, tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    """Call a tool, again as long as the server says that it is not ready.
+
+    Raises:
+        Refusal: The server asks for input, such as an answer of the user or of a model.
+    """
+    state: str | None = None
+    while True:
+        result = await client.session.call_tool(
+            tool, arguments, request_state=state, allow_input_required=True
+        )
+        if isinstance(result, types.CallToolResult):
+            return result
+        assert isinstance(result, types.InputRequiredResult)
+        if result.input_requests:
+            methods = sorted({request.method for request in result.input_requests.values()})
+            raise Refusal(f"the server asks for {', '.join(methods)}, which is not offered")
+        state = result.request_state
+        await anyio.sleep(_AGAIN_S)
+
+
 @asynccontextmanager
 async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
     # A stream may be silent for the whole length of a call, which has a deadline of its own.
@@ -342,7 +366,9 @@ async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]
         httpx2.AsyncClient(
             headers=dict(headers), timeout=patient, transport=BoundedTransport()
         ) as client,
-        streamable_http_client(url, http_client=client) as streams,
+        streamable_http_client(
+            url, http_client=client, max_sse_event_size=MESSAGE_BYTES
+        ) as streams,
     ):
         yield streams
 

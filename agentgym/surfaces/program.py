@@ -31,6 +31,7 @@ MAX_CALLS: Final = 1000
 MAX_FRAME: Final = 2 * 2**20
 """Bytes of a line from the guest; arguments may have 1 MiB, and escapes make them longer."""
 
+_NUMBER_CHARS: Final = 64
 _PYTHONS: Final = (("python3",), tuple(program_python()))
 _LOOK_S: Final = 0.01
 _REST_S: Final = 1.0
@@ -157,7 +158,7 @@ async def _serve(
             # A call may take as long as its budget allows, and other episodes share the loop.
             answering = functools.partial(_answer, services, tools, frame, talk)
             reply = await aside(services, answering)
-            writer.write(reply.json.encode() + b"\n")
+            writer.write(_numbered(reply, frame.get("number")) + b"\n")
             await writer.drain()
     except ValueError as error:
         talk.closed = str(error)
@@ -192,6 +193,14 @@ async def _read(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     if not isinstance(frame, dict):
         raise ValueError(f"expected an object as a frame, got {type(frame).__name__}")
     return frame
+
+
+def _numbered(reply: Reply, number: object) -> bytes:
+    """Return the answer to a question with its number, if the question has one."""
+    text = reply.json
+    if isinstance(number, str) and len(number) <= _NUMBER_CHARS:
+        text = f'{{"number": {json.dumps(number)}, {text.lstrip()[1:]}'
+    return text.encode()
 
 
 def _answer(

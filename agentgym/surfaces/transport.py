@@ -8,9 +8,12 @@ standard input, wait, SIGTERM, wait, SIGKILL. Whatever the server started ends w
 
 from __future__ import annotations
 
+import json
+import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -22,6 +25,7 @@ from mcp import StdioServerParameters, types
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
+from agentgym.records.bounds import MAX_VALUES, is_too_rich
 from agentgym.surfaces.server_process import around
 
 MESSAGE_BYTES: Final = 32 << 20
@@ -29,6 +33,12 @@ MESSAGE_BYTES: Final = 32 << 20
 
 STDERR: Final = "stderr"
 """File with the standard error of a server, in its folder."""
+
+_TOO_RICH: Final = f"it has far more than {MAX_VALUES:,} values"
+_ID: Final = re.compile(rb'(?<!\\)"id"\s{0,9}:\s{0,9}([0-9]{1,15}|"[0-9A-Za-z_-]{1,64}")')
+_HEAD_BYTES: Final = 1_000
+_SAID_CHARS: Final = 200
+_EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 _FLUSH_S: Final = 1.0
 _REPORT_S: Final = 2.0
@@ -135,10 +145,39 @@ async def _reported(process: Process) -> None:
 
 
 def _message(line: bytes) -> Incoming:
+    """Return a message; an answer that cannot be read becomes an error, for which a call waits."""
+    if is_too_rich(line):
+        return _unreadable(line, ValueError(_TOO_RICH))
     try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
+        return _parsed(line)
+    except ValueError:
+        try:
+            return _parsed(with_whole_characters(line))
+        except (ValueError, RecursionError) as error:
+            return _unreadable(line, error)
+
+
+def _parsed(line: bytes) -> SessionMessage:
+    return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+
+
+def with_whole_characters(text: bytes) -> bytes:
+    """Return a JSON text with question marks for halves of characters, which JavaScript makes.
+
+    Raises:
+        ValueError: It is not JSON.
+        RecursionError: It is nested too deep.
+    """
+    return json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _unreadable(line: bytes, error: Exception) -> Incoming:
+    found = _ID.search(line[:_HEAD_BYTES]) or _ID.search(line[-_HEAD_BYTES:])
+    if found is None:
         return error
+    said = f"the answer cannot be read: {str(error)[:_SAID_CHARS]}"
+    data = types.ErrorData(code=types.PARSE_ERROR, message=said)
+    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]), error=data))
 
 
 async def _stop(process: Process) -> None:
@@ -162,14 +201,43 @@ def _signal(process: Process, number: signal.Signals | None) -> None:
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
-    """HTTP transport that cuts off a response larger than a message may be."""
+    """HTTP transport that cuts off a large response, and answers a request that failed itself.
+
+    The SDK ends a whole session if one of its requests raises an exception, for instance because a
+    response is too large. Here such a request gets an error of the protocol, with the code
+    `CONNECTION_CLOSED`, as its response.
+    """
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; the response body raises an error once it is too large."""
-        response = await super().handle_async_request(request)
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream)
+        """Send a request; a stream of events raises an error once it is too large."""
+        try:
+            response = await super().handle_async_request(request)
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _Bounded(response.stream)
+            if not response.headers.get("content-type", "").startswith("text/event-stream"):
+                await _read_whole(response)
+        except httpx2.TransportError as error:
+            return _failed(request, error)
         return response
+
+
+async def _read_whole(response: httpx2.Response) -> None:
+    try:
+        await response.aread()
+    finally:
+        await response.aclose()
+
+
+def _failed(request: httpx2.Request, error: httpx2.TransportError) -> httpx2.Response:
+    """Return an error of the protocol as the response to a request that failed."""
+    data = types.ErrorData(code=types.CONNECTION_CLOSED, message=str(error) or type(error).__name__)
+    message = types.JSONRPCError(jsonrpc="2.0", id=None, error=data)
+    return httpx2.Response(
+        HTTPStatus.BAD_GATEWAY,
+        headers={"content-type": "application/json"},
+        content=message.model_dump_json(by_alias=True),
+        request=request,
+    )
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -177,12 +245,25 @@ class _Bounded(httpx2.AsyncByteStream):
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
+        size, event = 0, bytearray()
         async for chunk in self._stream:
             size += len(chunk)
             if size > MESSAGE_BYTES:
                 raise httpx2.ReadError(f"a response of more than {MESSAGE_BYTES} bytes")
-            yield chunk
+            # The events of a stream are measured one by one, like responses without a stream.
+            searched = max(0, len(event) - 3)
+            event += chunk
+            if ends := [found.end() for found in _EVENT_END.finditer(event, searched)]:
+                yield _measured(bytes(event[: ends[-1]]))
+                del event[: ends[-1]]
+        yield _measured(bytes(event))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+def _measured(text: bytes) -> bytes:
+    """Return a text of bounded richness, to be parsed. Raises ReadError otherwise."""
+    if is_too_rich(text):
+        raise httpx2.ReadError(_TOO_RICH)
+    return text

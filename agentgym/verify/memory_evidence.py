@@ -96,7 +96,7 @@ class MemoryTree:
             case None:
                 return None
             case File(data, mode, mtime_s):
-                return FileStat("file", mode, len(data), mtime_s=mtime_s)
+                return FileStat("file", mode, len(data), mtime_s=mtime_s, ctime_s=mtime_s)
             case Folder(mode):
                 return FileStat("dir", mode)
             case Link(target):

@@ -646,8 +646,13 @@ async def test_only_the_first_of_several_calls_where_the_user_wants_one(serve):
     assert [one["id"] for one in kept["tool_calls"]] == ["one"]
 
 
-async def test_calls_with_one_id_are_told_apart(serve):
-    server = serve([says(call("look"), call("look")), SUBMIT])
+@pytest.mark.parametrize(
+    "ids",
+    [("call_a", "call_a"), ("call00001", ""), ("call00001", "call00001"), ("", "call00000")],
+)
+async def test_calls_with_one_id_are_told_apart(serve, ids):
+    # Ids like those that calls without one are given belong to their calls, too.
+    server = serve([says(*(call("look", call_id=one) for one in ids)), SUBMIT])
     await episode("test?parallel_tool_calls=true")
     system, _, said, *seen = server.requests[1]["messages"]
     first, second = (one["id"] for one in said["tool_calls"])

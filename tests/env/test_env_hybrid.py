@@ -417,8 +417,9 @@ async def test_a_users_own_tools_are_out_of_reach_of_programs(root, provider):
     episode = await env.start(0)
     assert "NameError" in (await see(episode, "run_python", code="board_post('x')")).text
     code = (
-        "import gc, _io\n"
-        "line = [o for o in gc.get_objects() if isinstance(o, _io.BufferedRWPair)][0]\n"
+        "import gc, socket\n"
+        "found = [o for o in gc.get_objects() if isinstance(o, socket.socket)]\n"
+        "line = next(o for o in found if o.fileno() >= 0).makefile('rwb')\n"
         """line.write(b'{"tool": "board_post", "arguments": {"text": "x"}}\\n')\n"""
         "line.flush()\nprint(line.readline())"
     )

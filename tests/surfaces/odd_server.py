@@ -40,9 +40,18 @@ TOOLS = [
     tool("count", annotations={"readOnlyHint": False}),
     tool("look", annotations={"readOnlyHint": True}),
     tool("fail"),
-    tool("refuse"),
+    tool("refuse", {"type": "object", "properties": {"code": {"type": "integer"}}}),
     tool("crash"),
+    tool(
+        "headed",
+        {"type": "object", "properties": {"at": {"type": "string", "x-mcp-header": "At"}}},
+    ),
     tool("hang"),
+    tool("rich"),
+    tool("half"),
+    tool("unreadable"),
+    tool("poll"),
+    tool("ask"),
     tool("picture"),
     tool("broken_picture"),
     tool("resources"),
@@ -77,12 +86,23 @@ def call(name, arguments):
     if name == "fail":
         return {**said("it failed"), "isError": True}
     if name == "refuse":
-        raise Refused(-32602, "refused by the protocol")
+        raise Refused(arguments.get("code", -32602), "refused by the protocol")
     if name == "crash":
         print("about to crash", file=sys.stderr, flush=True)
         os._exit(3)
     if name == "hang":
         return None
+    if name == "rich":
+        return {"content": said("a")["content"] * 100_000}
+    if name == "half":
+        return said("half of \ud83d")
+    if name == "unreadable":
+        return said(10**400)
+    if name == "poll":
+        return {"resultType": "input_required", "requestState": "not yet"}
+    if name == "ask":
+        asked = {"method": "roots/list", "params": {}}
+        return {"resultType": "input_required", "inputRequests": {"q": asked}}
     if name == "picture":
         return {"content": [*said("see:")["content"], picture(png())]}
     if name == "broken_picture":

@@ -22,7 +22,9 @@ PROBLEMS = BubblewrapProvider().problems()
 COMPUTER = pytest.mark.skipif(bool(PROBLEMS), reason=f"no bubblewrap sandbox: {PROBLEMS}")
 # The connection, as a program can find it.
 LINE = (
-    "import gc, _io\nline = [o for o in gc.get_objects() if isinstance(o, _io.BufferedRWPair)][0]\n"
+    "import gc, socket\n"
+    "found = [o for o in gc.get_objects() if isinstance(o, socket.socket)]\n"
+    "line = next(o for o in found if o.fileno() >= 0).makefile('rwb')\n"
 )
 
 
@@ -172,6 +174,55 @@ async def test_threads_take_turns(run, backend):
         "made == [f't{k}' for k in range(40)]"
     )
     assert seen.text == "true" and len(backend.audit) == 40
+
+
+async def test_forked_processes_take_turns(run, backend):
+    seen = await run(
+        "import multiprocessing\n"
+        "def ask(k):\n"
+        "    return shelf_repeat(f'p{k}', 2) == [f'p{k}'] * 2\n"
+        "with multiprocessing.get_context('fork').Pool(8) as pool:\n"
+        "    right = pool.map(ask, range(200), chunksize=1)\n"
+        "[len(right), all(right)]"
+    )
+    assert seen.data["value"] == [200, True] and len(backend.audit) == 200
+
+
+async def test_a_call_that_is_broken_off_leaves_its_answer_to_nobody(run):
+    seen = await run(
+        "import signal\n"
+        "def late(*_):\n    raise TimeoutError\n"
+        "signal.signal(signal.SIGALRM, late)\n"
+        "broken, wrong = 0, 0\n"
+        "for k in range(200):\n"
+        "    try:\n"
+        "        signal.setitimer(signal.ITIMER_REAL, 0.001 + k % 5 / 2000)\n"
+        "        answer = shelf_repeat(f's{k}', 9_000)\n"
+        "        signal.setitimer(signal.ITIMER_REAL, 0)\n"
+        "        wrong += answer[0] != f's{k}'\n"
+        "    except TimeoutError:\n        broken += 1\n"
+        "[broken > 0, wrong]",
+    )
+    assert seen.data["value"] == [True, 0], seen.text
+
+
+async def test_a_signal_handler_cannot_call_during_a_call(run):
+    seen = await run(
+        "import signal\n"
+        "refused = []\n"
+        "def call(*_):\n"
+        "    try:\n        shelf_list_items()\n"
+        "    except ServiceError as error:\n        refused.append(error.code)\n"
+        "signal.signal(signal.SIGALRM, call)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)\n"
+        "for _ in range(900):\n"
+        "    shelf_repeat('a', 9_000)\n"
+        "    if refused: break\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0)\n"
+        "refused[:1]",
+        timeout_s=30,
+    )
+    assert seen.data["value"] == ["unavailable"]
 
 
 async def test_a_program_that_hangs_is_ended_and_what_it_did_stays(run, backend):
@@ -381,7 +432,7 @@ async def test_a_value_of_any_depth_or_size_is_an_observation(run):
         ("v = 1\nfor _ in range(930): v = [v]\nv", "[not shown: nested more than 64 deep"),
         ("v = []\nv.append(v)\nv", "[[...]]"),
         ("[0] * 200_000", "[0, 0, 0"),
-        (f"{LINE}line[0].write(b'{{\"written\": ' + b'[' * 500 + b']' * 500 + b'}}\\n')\nNone", ""),
+        (f"{LINE}line.write(b'{{\"written\": ' + b'[' * 500 + b']' * 500)", ""),
     ):
         seen = await run(code)
         assert seen.text.startswith(told), code

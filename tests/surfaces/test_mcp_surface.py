@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from mcp import types
 from odd_http_server import odd_http_server
 from odd_server import TOOLS
 
@@ -18,7 +19,7 @@ from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.services.http import serve_http
-from agentgym.surfaces import server_process
+from agentgym.surfaces import server_process, transport
 from agentgym.surfaces.calls import check_call
 from agentgym.surfaces.inherited import inherited_variables
 from agentgym.surfaces.mcp import McpKind
@@ -370,6 +371,83 @@ def test_what_a_server_says_of_its_use_is_known_before_any_session(url):
 def test_nobody_at_the_url():
     with pytest.raises(SurfaceError, match=r"cannot be used"):
         McpKind(SurfaceConfig(options={"url": "http://127.0.0.1:9/mcp", "start_s": 5.0}))
+
+
+async def test_one_request_that_fails_over_http_does_not_end_the_session(url, monkeypatch):
+    surface = await McpKind(SurfaceConfig(options={"url": url, "call_s": 5.0})).attach(SITE)
+    monkeypatch.setattr(transport, "MESSAGE_BYTES", 1 << 18)
+    seen = await surface.call(Action("talk", {"size": 10**6}))
+    assert seen.effect is Effect.ERROR and "more than 262144 bytes" in seen.text
+    # The SDK sends this argument as a header too, and servers read a limited size of headers.
+    assert (await surface.call(Action("headed", {"at": "x" * 200_000}))).effect is Effect.ERROR
+    assert (await surface.call(Action("look"))).effect is Effect.NO_CHANGE
+    await surface.close()
+
+
+@pytest.mark.parametrize(
+    "tool, effect, told",
+    [
+        ("half", Effect.CHANGED, "half of ?"),
+        ("rich", Effect.ERROR, "far more than 100,000 values"),
+        ("unreadable", Effect.ERROR, "cannot be"),
+        ("ask", Effect.ERROR, "asks for roots/list, which is not offered"),
+    ],
+)
+async def test_an_answer_that_cannot_be_used_is_told_at_once(call, tool, effect, told):
+    began = time.monotonic()
+    seen = await call(tool)
+    assert (seen.effect, told in seen.text) == (effect, True), seen.text
+    assert (await call("look")).effect is Effect.NO_CHANGE
+    assert time.monotonic() - began < 30, "it waited until the call took too long"
+
+
+async def test_a_server_that_is_never_ready_has_the_time_of_one_call():
+    surface = await kind_of(call_s=1.0).attach(SITE)
+    assert (await surface.call(Action("poll"))).effect is Effect.TIMEOUT
+    assert (await surface.call(Action("look"))).effect is Effect.NO_CHANGE
+    await surface.close()
+
+
+async def test_one_response_that_is_too_rich_does_not_end_the_session(url):
+    surface = await McpKind(SurfaceConfig(options={"url": url})).attach(SITE)
+    assert "far more than 100,000 values" in (await surface.call(Action("rich"))).text
+    assert (await surface.call(Action("look"))).effect is Effect.NO_CHANGE
+    await surface.close()
+
+
+class OlderServer:
+    """A server of the protocol before 2026, which answers in streams of events."""
+
+    def __init__(self, app):
+        self._app = app
+
+    async def __call__(self, scope, receive, send):
+        if (b"mcp-method", b"server/discover") in scope.get("headers", ()):
+            await send({"type": "http.response.start", "status": 400, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await self._app(scope, receive, send)
+
+
+async def test_an_event_of_a_server_may_be_as_large_as_any_message():
+    with serve_http(OlderServer(odd_http_server().streamable_http_app())) as url:
+        surface = await McpKind(SurfaceConfig(options={"url": f"{url}/mcp"})).attach(SITE)
+        seen = await surface.call(Action("anything", {"n": "x" * (2 << 20)}))
+        assert seen.effect is Effect.CHANGED and "xxx" in seen.text
+        assert (await surface.call(Action("rich"))).effect is Effect.ERROR
+        assert (await surface.call(Action("look"))).effect is Effect.NO_CHANGE
+        await surface.close()
+
+
+@pytest.mark.parametrize("code", [types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT])
+@pytest.mark.parametrize("over_http", [False, True], ids=["stdio", "http"])
+async def test_an_error_with_a_code_of_the_sdk_is_an_observation(url, code, over_http):
+    options = {"url": url} if over_http else {"command": ODD}
+    surface = await McpKind(SurfaceConfig(options=options)).attach(SITE)
+    seen = await surface.call(Action("refuse", {"code": code}))
+    assert (seen.effect, seen.text) == (Effect.ERROR, "error: refused by the protocol")
+    assert (await surface.call(Action("look"))).effect is Effect.NO_CHANGE
+    await surface.close()
 
 
 async def test_an_http_server_that_goes_away():

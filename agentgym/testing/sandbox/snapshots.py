@@ -48,6 +48,33 @@ async def seal_keeps_the_files_and_closes(provider: SandboxProvider, recipe: Rec
 
 @check
 @needs(Capability.SNAPSHOT)
+async def a_file_that_was_put_back_is_told(provider: SandboxProvider, recipe: Recipe) -> None:
+    """The time of its last change is another one; that of a file that is only read is not."""
+    ways = {
+        "copied": "cp -p copied /tmp/c; rm copied; cp -p /tmp/c copied",
+        "moved": "mv moved away; mv away moved",
+        "linked": "ln linked other; rm linked; mv other linked",
+        "below/file": "mv below away; mv away below",
+        "read": "cat read > /dev/null; cp -p read /tmp/read",
+    }
+    base = await provider.start(recipe)
+    await output(base, f"cd /srv; mkdir below; touch -d 2020-01-02 {' '.join(ways)}")
+    before = await base.seal()
+    box = await provider.start(recipe, before)
+    for way in ways.values():
+        await output(box, f"cd /srv; {way}")
+    after = await box.seal()
+    trees = [await provider.open_tree(snapshot) for snapshot in (before, after)]
+    for name in ways:
+        was, now = (tree.stat(f"/srv/{name}") for tree in trees)
+        assert was is not None and now is not None and was.mtime_s == now.mtime_s
+        assert (was.ctime_s == now.ctime_s) == (name == "read"), name
+    await provider.discard(after)
+    await provider.discard(before)
+
+
+@check
+@needs(Capability.SNAPSHOT)
 async def trees_stay_inside_the_guest(provider: SandboxProvider, recipe: Recipe) -> None:
     """A link that points out of the root leads to the guest's own files, or to nothing."""
     async with running(provider, recipe) as box:
