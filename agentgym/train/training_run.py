@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from tensorboardX import SummaryWriter
 
 from agentgym import __version__
 from agentgym.errors import RecordError
@@ -24,6 +23,7 @@ from agentgym.record.store import RunStore
 from agentgym.records import Json
 from agentgym.regular_file import TEXT_BYTES
 from agentgym.train.config import TrainConfig
+from agentgym.train.event_file import EventFile
 from agentgym.train.foreign_files import refuse_no_checkpoint
 from agentgym.train.rollouts import POLICY
 
@@ -56,7 +56,7 @@ class TrainingRun:
         self.folder, self.config = folder, config
         self._files = RunFolder(folder)
         self.history: list[Metrics] = []
-        self._board: SummaryWriter | None = None
+        self._board: EventFile | None = None
         self._lock = contextlib.ExitStack()
         self._is_new = self._made_folder = self._made_record = False
         self._made: list[str] = []
@@ -122,6 +122,8 @@ class TrainingRun:
                 torch.save({**state, "history": self.history}, file)
             os.replace(self.folder / part, self.folder / _CHECKPOINT)
         except (OSError, RuntimeError) as error:
+            with contextlib.suppress(OSError):
+                self._files.remove(part)  # It would take what is left of a full disk.
             raise RecordError(f"{self.folder}: no checkpoint can be written: {error}") from error
 
     def load(self) -> dict[str, Any] | None:
@@ -209,14 +211,12 @@ class TrainingRun:
             file.write(text.encode())
 
     def _show(self, metrics: Metrics) -> None:
+        step = int(metrics["iteration"] or 0)
         if self._board is None:
-            self._files.find(f"{_BOARD}/events")  # It refuses a link in the folder's place.
-            # Figures after the checkpoint that a run goes on from are hidden, not shown twice.
-            first = int(metrics["iteration"] or 0)
-            self._board = SummaryWriter(str(self.folder / _BOARD), purge_step=first)
+            self._board = EventFile(self._files, _BOARD, step)
         for name, value in metrics.items():
             if name != "iteration" and value is not None:
-                self._board.add_scalar(name, value, int(metrics["iteration"] or 0))
+                self._board.add(name, value, step)
 
 
 def _line(metrics: Metrics) -> str:

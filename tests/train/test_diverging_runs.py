@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import resource
+import socket
+import struct
+import time
 
 import numpy as np
 import pytest
 import torch
 from offline_runs import REFUND, write_refund
+from tensorboardX.proto.event_pb2 import Event
 from typer.testing import CliRunner
 
 from agentgym.cli.app import app
 from agentgym.errors import AgentError, ConfigError, PolicyError, RecordError
+from agentgym.train import event_file
 from agentgym.train.checkpoint import CheckpointAgent
 from agentgym.train.config import load_config
 from agentgym.train.datasets.native import (
@@ -300,3 +306,63 @@ def test_figures_that_are_no_numbers_are_written_as_json(shop, tmp_path):
     for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines():
         told = json.loads(line, parse_constant=refuse)
         assert told == {"iteration": 0, "kl": None, "loss": None, "reward": 0.5}
+
+
+def events(folder):
+    """Return the events of all files of TensorBoard, read as the format of TFRecords says."""
+    found = []
+    for file in sorted((folder / "tensorboard").iterdir()):
+        data = file.read_bytes()
+        while data:
+            (length,) = struct.unpack("<Q", data[:8])
+            body, data = data[12 : 12 + length], data[16 + length :]
+            found.append(Event.FromString(body))
+    return found
+
+
+def test_figures_are_shown_by_step_and_those_after_the_checkpoint_are_hidden(shop, tmp_path):
+    run = TrainingRun.create(tmp_path / "run", load_config(shop))
+    for iteration in (0, 1):
+        run.note({"iteration": iteration, "reward": 0.5 + iteration, "kl": None})
+    run.close()
+    shown = [(e.step, v.tag, v.simple_value) for e in events(run.folder) for v in e.summary.value]
+    assert shown == [(0, "reward", 0.5), (1, "reward", 1.5)]
+    run = TrainingRun.resume(tmp_path / "run")
+    run.note({"iteration": 1, "reward": 0.25})
+    run.close()
+    starts = [e.step for e in events(run.folder) if e.HasField("session_log")]
+    assert sorted(starts) == [0, 1]
+    masked = struct.unpack("<I", event_file._checksum(b"123456789"))[0]
+    crc = (masked - 0xA282EAD8) & 0xFFFFFFFF
+    assert ((crc >> 17) | (crc << 15)) & 0xFFFFFFFF == 0xE3069283  # the check value of CRC-32C
+
+
+def test_names_that_can_be_guessed_lead_nowhere(shop, tmp_path, monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: 1e9)
+    run = TrainingRun.create(tmp_path / "run", load_config(shop))
+    (run.folder / "tensorboard").mkdir()
+    name = f"events.out.tfevents.1000000000.{socket.gethostname()}"
+    (run.folder / "tensorboard" / name).symlink_to(tmp_path / "victim")
+    run.note({"iteration": 0, "reward": 0.5})
+    run.close()
+    assert not (tmp_path / "victim").exists()
+
+
+def test_a_full_disk_ends_a_run_in_one_line_and_keeps_its_checkpoint(shop, tmp_path, monkeypatch):
+    run = TrainingRun.create(tmp_path / "run", load_config(shop))
+    run.note({"iteration": 0, "reward": 0.5})
+    run.save({"iteration": 0, "model": {"a": torch.zeros(10)}})
+    before = (run.folder / "checkpoint.pt").read_bytes()
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
+    try:
+        with pytest.raises(RecordError, match="no checkpoint can be written"):
+            run.save({"iteration": 1, "model": {"a": torch.zeros(10_000)}})
+        with pytest.raises(RecordError, match="figures cannot be written"):
+            for iteration in range(1, 10_000):
+                run.note({"iteration": iteration, "reward": 0.5})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    run.close()
+    assert (run.folder / "checkpoint.pt").read_bytes() == before
+    assert not (run.folder / "checkpoint.pt.part").exists()
