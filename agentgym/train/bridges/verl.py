@@ -92,9 +92,9 @@ class VerlSampler:
         if logprobs is None or len(logprobs) != len(ids):
             told = "none" if logprobs is None else f"{len(logprobs)} for {len(ids)} tokens"
             raise AgentError(f"verl's server gave log-probabilities: {told}")
-        told = (list(ids), list(logprobs))
+        given = (ids, [float(each) for each in logprobs])
         ids, logprobs = sampled(
-            "verl's server", *told, limit=asked["max_tokens"], stop_ids=stop_ids
+            "verl's server", *given, limit=asked["max_tokens"], stop_ids=stop_ids
         )
         dialogue.ids = [*prompt, *ids]
         stopped = bool(ids) and ids[-1] in stop_ids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Final
 
 from agentgym.errors import AgentError
@@ -43,7 +43,7 @@ def sampled(
 
 def _are_tokens(values: Any) -> bool:
     return isinstance(values, list) and all(
-        isinstance(each, Integral) and type(each) is not bool and 0 <= each <= _LARGEST_ID
+        isinstance(each, Integral) and not isinstance(each, bool) and 0 <= int(each) <= _LARGEST_ID
         for each in values
     )
 
@@ -51,7 +51,7 @@ def _are_tokens(values: Any) -> bool:
 def _are_logprobs(values: Any) -> bool:
     # A comparison first: an integer of 400 digits is no float.
     return isinstance(values, list) and all(
-        isinstance(each, Real)
+        isinstance(each, int | float)
         and type(each) is not bool
         and _LEAST_LOGPROB <= each < 1e-3
         and math.isfinite(each)
