@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from agentgym.errors import AgentGymError, TaskError
-from agentgym.manifest import read_text
+from agentgym.manifest import read_text, show_path
 from agentgym.records import Actor
 from agentgym.services.backend import Backend, ServiceSet
 from agentgym.services.setup_context import SetupContext, run_change
@@ -23,7 +24,13 @@ from agentgym.threads import Threads
 WORLD_SEED: Final = 1
 """Seed of the services' data: the same in every task, so that task authors know the data."""
 
+SETUP_S: Final = 630.0
+"""Seconds after which a setup is left alone; before, the limits of a script (`SCRIPT_LIMITS`) end
+one that executes Python."""
+
 _KEPT: Final = 32
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,8 @@ class ServicesStart:
 
 
 _prepared: OrderedDict[tuple[ServiceSet, str], ServicesStart] = OrderedDict()
+_left_alone: dict[str, str] = {}
+"""The error of each setup that did not end, by the digest of the script."""
 _preparing = threading.Lock()
 
 STARTS: Final = Threads(1, "agentgym-starts")
@@ -67,15 +76,54 @@ def prepare_services(services: ServiceSet, instance: Instance) -> ServicesStart:
     path = instance.task.services_setup
     if path is None:
         return ServicesStart(services, services.template(WORLD_SEED, now))
-    content = canonical([str(path), read_text(path, TaskError), instance.params, now])
+    script = read_text(path, TaskError)
+    content = canonical([str(path), script, instance.params, now])
     key = services, hashlib.sha256(content.encode()).hexdigest()
+    name = hashlib.sha256(canonical([str(path), script]).encode()).hexdigest()
     with _preparing:
+        if name in _left_alone:
+            raise TaskError(_left_alone[name])
         if key not in _prepared:
-            _prepared[key] = _set_up(services, instance, path, now)
+            try:
+                _prepared[key] = _apart(lambda: _set_up(services, instance, path, now), SETUP_S)
+            except TimeoutError:
+                told = f"{show_path(path)}: it did not end within {SETUP_S:g} s"
+                _left_alone[name] = told
+                raise TaskError(told) from None
             if len(_prepared) > _KEPT:
                 _prepared.popitem(last=False)
         _prepared.move_to_end(key)
         return _prepared[key]
+
+
+def _apart(call: Callable[[], T], timeout_s: float) -> T:
+    """Make a call on a thread of its own, which the end of this process does not wait for.
+
+    Raises:
+        TimeoutError: It did not end; its thread goes on.
+        BaseException: Any that it raised.
+    """
+    ended: list[tuple[T | None, BaseException | None]] = []
+    process = os.getpid()
+
+    def work() -> None:
+        try:
+            ended.append((call(), None))
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+            ended.append((None, error))
+        finally:
+            if os.getpid() != process:
+                os._exit(1)  # The script forked: its copy of this process has nothing to do.
+
+    thread = threading.Thread(target=work, name="agentgym-setup", daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    if not ended:
+        raise TimeoutError
+    value, error = ended[0]
+    if error is not None:
+        raise error
+    return cast(T, value)
 
 
 def _set_up(services: ServiceSet, instance: Instance, path: Path, now: str) -> ServicesStart:

@@ -57,6 +57,10 @@ def build_results(store: RunStore) -> dict[str, Any]:
     if not 0 < trials <= max(1, len(rows)):
         raise RecordError(f"{store.folder} is damaged: {len(rows)} episodes, one of trial {trials}")
     events, shortest = store.events(), _shortest(rows)
+    # A run may have 100,000 tasks: each is looked up, not searched for in all episodes.
+    by_task: dict[str, list[EpisodeRow]] = {row.plan.task: [] for row in rows}
+    for row in every:
+        by_task.setdefault(row.plan.task, []).append(row)
     summary = {
         agent: _summary([row for row in rows if row.plan.agent == agent], trials, events, shortest)
         for agent in dict.fromkeys(row.plan.agent for row in rows)
@@ -72,13 +76,13 @@ def build_results(store: RunStore) -> dict[str, Any]:
             {
                 "task": task,
                 **_fallbacks(settings, task),
-                "setups": _setups([row for row in rows if row.plan.task == task]),
+                "setups": _setups([row for row in by_task[task] if row.parent is None]),
                 "episodes": [
                     _episode(row, row.verdict)
-                    for row in rows
-                    if row.plan.task == task and row.verdict is not None
+                    for row in by_task[task]
+                    if row.parent is None and row.verdict is not None
                 ],
-                **_branches([row for row in every if row.plan.task == task]),
+                **_branches(by_task[task]),
             }
             for task in dict.fromkeys(row.plan.task for row in rows)
         ],

@@ -14,6 +14,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 from agentgym.errors import RecordError
@@ -21,6 +22,9 @@ from agentgym.record.bounds import DEFENCES, QueryBounds, schema_entry, schema_m
 from agentgym.record.failures import Reported
 from agentgym.record.folder import RunFolder
 from agentgym.record.migrations import FORMAT, FORMATS, JOURNAL, copied, migrate, schema_of
+
+LOCK: Final = "run.lock"
+"""The file whose lock the writer of a run holds."""
 
 LOG_BYTES = 4 << 20
 """Size in bytes at which the end of a transaction moves the log into the database file."""
@@ -252,9 +256,9 @@ def writer_lock(folder: Path) -> Iterator[None]:
     Raises:
         RecordError: Another process holds it, or the lock file cannot be written.
     """
-    path = folder / "run.lock"
+    path = folder / LOCK
     try:
-        file = RunFolder(folder).open_to_write("run.lock")
+        file = RunFolder(folder).open_to_write(LOCK)
     except OSError as error:
         raise RecordError(f"{path} cannot be written: {error.strerror}") from error
     try:
@@ -265,8 +269,10 @@ def writer_lock(folder: Path) -> Iterator[None]:
             raise RecordError(
                 f"{folder} is being written by process {holder}; wait for it to end, or end it"
             ) from error
-        os.ftruncate(file, 0)
-        os.pwrite(file, str(os.getpid()).encode(), 0)
+        # The lock holds without the number of its holder, which a full disk does not take.
+        with contextlib.suppress(OSError):
+            os.ftruncate(file, 0)
+            os.pwrite(file, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(file)

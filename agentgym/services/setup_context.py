@@ -11,14 +11,18 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from agentgym.errors import AgentGymError, ServiceError, pass_interruptions
 from agentgym.manifest import show_path
 from agentgym.modules import execute
 from agentgym.records import Actor, Json
 from agentgym.services.backend import Backend
+from agentgym.services.budget import WATCHDOG, CallLimits
 from agentgym.services.state import Rows
+
+SCRIPT_LIMITS: Final = CallLimits(cpu_s=600.0, wall_s=600.0, memory_bytes=8 << 30)
+"""Limits of one run of a script; those on time and memory apply."""
 
 
 class SetupContext:
@@ -81,6 +85,10 @@ class SetupContext:
             raise TypeError(f"gold {name!r}: expected text or bytes, got {type(data).__name__}")
         self.left[name] = data.encode() if isinstance(data, str) else data
 
+    def interrupt(self) -> None:
+        """Interrupt the query that the script runs now; another thread may call it."""
+        self._backend.state.interrupt()
+
     def run(self, change: Change) -> None:
         """Run a script, whole or not at all.
 
@@ -133,14 +141,26 @@ def run_change(context: SetupContext, path: Path, error: type[AgentGymError]) ->
     Raises:
         AgentGymError: Of class `error`: the script cannot be loaded, or raised; names the line.
     """
-    change = load_change(path, error)
+    watched, change = None, None
     try:
-        context.run(change)
+        try:
+            watched = WATCHDOG.watch(SCRIPT_LIMITS, context.interrupt)
+            change = load_change(path, error)
+            context.run(change)
+        finally:
+            WATCHDOG.leave(watched)
     except BaseException as raised:
+        # The watchdog may have raised while it was being left.
+        WATCHDOG.leave(watched)
         pass_interruptions(raised)
+        line = f"{show_path(path)}:{_line_of(raised, path)}"
+        if watched is not None and watched.over:
+            raise error(f"{line}: it does not end: it takes {watched.over}") from raised
+        if change is None:
+            raise
         # Whatever an author's function raises, the script is broken.
         what = raised if isinstance(raised, ServiceError) else f"{type(raised).__name__}: {raised}"
-        raise error(f"{show_path(path)}:{_line_of(raised, path)}: {what}") from raised
+        raise error(f"{line}: {what}") from raised
 
 
 def _line_of(raised: BaseException, path: Path) -> int:

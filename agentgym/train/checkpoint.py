@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentgym.chat.spec import read_model
-from agentgym.errors import ConfigError
+from agentgym.errors import ConfigError, PolicyError
 from agentgym.installation import missing_extra
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
 from agentgym.regular_file import read_regular
@@ -84,9 +84,18 @@ class CheckpointAgent:
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
-        """Sample a completion and return its call; see `TokenPolicy.act`."""
+        """Sample a completion and return its call; see `TokenPolicy.act`.
+
+        Raises:
+            PolicyError: It makes none, or the model fails: it may do so where it would lose.
+        """
+        from agentgym.train.sampling.sampler import SamplingError
+
         assert self._policy is not None, "an agent is started before it acts"
-        return await self._policy.act(observation, tools, history)
+        try:
+            return await self._policy.act(observation, tools, history)
+        except SamplingError as error:
+            raise PolicyError(str(error)) from error
 
     async def close(self) -> None:
         """Free the dialogue's place in the model's cache."""
@@ -99,7 +108,7 @@ class _Folder:
 
     def __init__(self, path: Path, options: Options) -> None:
         from agentgym.train.foreign_files import refuse_special_files
-        from agentgym.train.policies import HuggingFacePolicy, PolicyKind
+        from agentgym.train.policies import HuggingFacePolicy, PolicyKind, TinyPolicy
         from agentgym.train.training_run import SAVED_POLICY, TrainingRun
 
         self._weights: Path | None = None
@@ -117,6 +126,11 @@ class _Folder:
             )
             return
         policy = TrainingRun.resume(path).config.policy
+        if isinstance(policy, TinyPolicy):
+            try:
+                policy.check_cache(options.rows)
+            except ValueError as error:
+                raise ConfigError(f"{_WHO}: {path}: {error}") from error
         if isinstance(policy, HuggingFacePolicy):
             saved = path / SAVED_POLICY
             if not saved.is_dir():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,11 +13,21 @@ from agentgym.manifest import Manifest, load_toml
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import GOES_ON, Surplus
 from agentgym.train.losses import Level, Weighting
-from agentgym.train.policies import HuggingFacePolicy, PolicyConfig, Positive
+from agentgym.train.policies import HuggingFacePolicy, PolicyConfig, Positive, TinyPolicy
 from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 from agentgym.train.trees import TreeConfig
 
 SCHEMA: Final = "agentgym.train/1"
+
+_MOST_EPISODES: Final = 1_000_000
+"""Episodes of a batch, or of an evaluation."""
+_MOST_TINY_ROW: Final = 16_384
+"""Tokens of a row of the built-in transformer, whose attention takes the square of their number."""
+
+_Factor = Annotated[float, Field(ge=0, le=1e9)]
+"""A number that float32 holds, and its products with others too."""
+_PositiveFactor = Annotated[float, Field(gt=0, le=1e9)]
+_GroupSize = Annotated[int, Field(ge=2, le=4096)]
 
 
 class Advantage(StrEnum):
@@ -47,10 +57,10 @@ class Correction(StrEnum):
 class RolloutConfig(Manifest):
     """The episodes of an iteration."""
 
-    groups: Positive = 16
+    groups: int = Field(default=16, ge=1, le=65_536)
     """Groups of a batch: those in which rewards differ."""
-    group_size: int = Field(default=8, ge=2)
-    largest_group: int | None = Field(default=None, ge=2)
+    group_size: _GroupSize = 8
+    largest_group: _GroupSize | None = None
     """Groups of instances that are nearly always or nearly never solved grow up to this size."""
     jobs: int = Field(default=16, ge=1, le=4096)
     instances: int = Field(default=200, ge=1, le=1_000_000)
@@ -58,10 +68,10 @@ class RolloutConfig(Manifest):
     difficulty: Difficulty = Difficulty.UNIFORM
     band: tuple[float, float] = (0.2, 0.8)
     """Success rates that ``difficulty = "band"`` aims at."""
-    temperature: float = Field(default=1.0, gt=0)
-    refills: int = Field(default=1, ge=0)
+    temperature: _PositiveFactor = 1.0
+    refills: int = Field(default=1, ge=0, le=10_000)
     """Batches of further groups that replace those whose rewards are all equal."""
-    staleness: int = Field(default=0, ge=0)
+    staleness: int = Field(default=0, ge=0, le=1024)
     """Updates of the weights between a token and its use, at most; 0 plays and learns in turn."""
     overprovision: float = Field(default=1.0, ge=1, le=8)
     """Groups begun for each group that a batch needs."""
@@ -80,6 +90,13 @@ class RolloutConfig(Manifest):
             raise ValueError("largest_group: expected at least group_size")
         if not 0 <= self.band[0] <= self.band[1] <= 1:
             raise ValueError(f"band: expected two ascending rates from 0 to 1, got {self.band}")
+        begun = self.groups * (self.overprovision + self.staleness)
+        episodes = int(begun * (self.largest_group or self.group_size))
+        if episodes > _MOST_EPISODES:
+            raise ValueError(
+                f"groups of this size and this staleness begin {episodes:,} episodes at once; "
+                f"expected at most {_MOST_EPISODES:,}"
+            )
         return self
 
 
@@ -87,29 +104,29 @@ class AlgorithmConfig(Manifest):
     """The rule by which the weights change."""
 
     advantage: Advantage = Advantage.GRPO
-    step_rewards: dict[str, float] = {}
+    step_rewards: dict[str, Annotated[float, Field(ge=-1e9, le=1e9)]] = {}
     """Weight of the values of each step grader, for advantages that compare steps."""
-    learning_rate: float = Field(default=3e-3, gt=0)
+    learning_rate: _PositiveFactor = 3e-3
     final_learning_rate: float = Field(default=1.0, gt=0, le=1)
     """Share of the learning rate that is left at the last iteration; it decays linearly."""
-    weight_decay: float = Field(default=0.0, ge=0)
+    weight_decay: _Factor = 0.0
     epochs: Positive = 2
     largest_kl: float | None = Field(default=None, gt=0)
     """Divergence from the policy that sampled (nats a token) after which a batch gets no further
     epoch."""
     clip_low: float = Field(default=0.2, ge=0, le=1)
-    clip_high: float = Field(default=0.3, ge=0)
-    dual_clip: float | None = Field(default=None, gt=1)
+    clip_high: _Factor = 0.3
+    dual_clip: float | None = Field(default=None, gt=1, le=1e9)
     correction: Correction = Correction.NONE
     correction_level: Level = Level.TOKEN
-    kl: float = Field(default=0.0, ge=0)
+    kl: _Factor = 0.0
     """Weight of the divergence from the policy that the run began with."""
-    entropy: float = Field(default=0.01, ge=0)
+    entropy: _Factor = 0.01
     """Weight of the entropy of the policy, which keeps it exploring."""
     weighting: Weighting = Weighting.TRAJECTORIES
-    gradient_norm: float = Field(default=1.0, gt=0)
-    row_tokens: Positive = 512
-    rows: Positive = 32
+    gradient_norm: _PositiveFactor = 1.0
+    row_tokens: int = Field(default=512, ge=1, le=1 << 20)
+    rows: int = Field(default=32, ge=1, le=65_536)
     """Packed rows that are computed at once."""
     shuffle_rewards: bool = False
     """Shuffle the rewards of all episodes of an iteration: a control that must learn nothing."""
@@ -130,8 +147,14 @@ class EvaluationConfig(Manifest):
     every: Positive = 10
     tasks: tuple[str, ...] = ()
     """Some of the tasks; all, if empty."""
-    seeds: tuple[int, ...] = Field(min_length=1)
-    trials: Positive = 4
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field(min_length=1)
+    trials: int = Field(default=4, ge=1, le=4096)
+
+    @model_validator(mode="after")
+    def _each_seed_counts_once(self) -> EvaluationConfig:
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("seeds: a seed is named twice")
+        return self
 
 
 class TrainConfig(Manifest):
@@ -155,6 +178,11 @@ class TrainConfig(Manifest):
             raise ValueError("tasks: a task is named twice")
         if self.rollouts.tree is not None and self.algorithm.step_rewards:
             raise ValueError("algorithm.step_rewards: trees have none yet")
+        played = len(self.evaluated) * len(self.evaluation.seeds) * self.evaluation.trials
+        if played > _MOST_EPISODES:
+            raise ValueError(
+                f"evaluation: {played:,} episodes; expected at most {_MOST_EPISODES:,}"
+            )
         if unknown := set(self.evaluation.tasks) - set(self.tasks):
             raise ValueError(f"evaluation.tasks: {min(unknown)} is not among the tasks")
         return self
@@ -162,11 +190,18 @@ class TrainConfig(Manifest):
     @model_validator(mode="after")
     def _a_dialogue_fits(self) -> TrainConfig:
         context, row = self.policy.context, self.algorithm.row_tokens
-        if isinstance(self.policy, HuggingFacePolicy) and context > row:
+        if context > row:
             raise ValueError(
                 f"algorithm.row_tokens: expected at least the context of the policy, {context}, "
                 f"got {row}"
             )
+        if isinstance(self.policy, TinyPolicy):
+            if row > _MOST_TINY_ROW:
+                raise ValueError(
+                    f"algorithm.row_tokens: expected at most {_MOST_TINY_ROW} for this policy, "
+                    f"got {row}"
+                )
+            self.policy.check_cache(self.rollouts.jobs)
         return self
 
     @property

@@ -38,6 +38,14 @@ class LoadedPolicy:
     pretrained: Pretrained | None = None
 
     @property
+    def tokens(self) -> int:
+        """Number of tokens that the model knows."""
+        if self.template.vocabulary is not None:
+            return len(self.template.vocabulary)
+        assert self.pretrained is not None  # Only its template has a vocabulary without texts.
+        return int(self.pretrained.model.inner.get_input_embeddings().num_embeddings)
+
+    @property
     def module(self) -> nn.Module:
         """The model as PyTorch sees it."""
         assert isinstance(self.model, nn.Module)

@@ -54,7 +54,12 @@ class Bounds:
 
 
 def load_data(
-    path: str, vocabulary: Sequence[str] | None, bounds: Bounds, *, pairs: bool
+    path: str,
+    vocabulary: Sequence[str] | None,
+    bounds: Bounds,
+    *,
+    tokens: int,
+    pairs: bool,
 ) -> TokenSet:
     """Read a data set and check that a policy can learn from it.
 
@@ -62,11 +67,13 @@ def load_data(
         path: The file.
         vocabulary: The text of each token of the policy, None if it is not known.
         bounds: The limits on sequences.
+        tokens: Number of tokens that the policy knows.
         pairs: Whether it holds preference pairs.
 
     Raises:
         RecordError: It is missing or damaged.
-        ConfigError: It was made for another vocabulary, or a sequence is too long.
+        ConfigError: It was made for another vocabulary, a sequence is too long, or an episode has
+            no token to learn from.
     """
     data = read_tokens(Path(path), PAIRS if pairs else SEQUENCES)
     known = "" if vocabulary is None else vocabulary_digest(vocabulary)
@@ -76,17 +83,24 @@ def load_data(
             "--template of this configuration"
         )
     longest = min(bounds.context, bounds.row_tokens)
+    if not data.episodes:
+        raise ConfigError(f"{path}: it holds nothing to learn from")
     for episode in data.episodes:
+        if not any(any(sequence.mask) for sequence in episode.tokens.sequences):
+            raise ConfigError(
+                f"{path}: no token of the episode of {episode.origin['task']!r:.200} with seed "
+                f"{episode.origin['seed']} is to be learnt"
+            )
         for sequence in episode.tokens.sequences:
             if len(sequence.ids) > longest:
                 raise ConfigError(
                     f"{path}: a sequence has {len(sequence.ids)} tokens, but policy.context and "
                     f"algorithm.row_tokens allow {longest}"
                 )
-            if vocabulary is not None and max(sequence.ids) >= len(vocabulary):
+            if max(sequence.ids) >= tokens:
                 raise ConfigError(
                     f"{path}: token {max(sequence.ids)} is not in the policy's vocabulary of "
-                    f"{len(vocabulary)} tokens"
+                    f"{tokens} tokens"
                 )
     return data
 

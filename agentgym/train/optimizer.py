@@ -7,11 +7,14 @@ are rounded back (Micikevicius et al. 2018, "Mixed precision training").
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from agentgym.errors import ConfigError
 
 
 class Optimizer:
@@ -61,10 +64,17 @@ class Optimizer:
 
         Returns:
             The norm before that.
+
+        Raises:
+            ConfigError: The gradient, or a weight after it, is no finite number.
         """
         norm = nn.utils.clip_grad_norm_(self._copies, gradient_norm)
+        if not math.isfinite(norm):
+            raise _diverged(f"the norm of the gradient is {float(norm)}")
         self._adam.step()
         self._adam.zero_grad()
+        if not all(math.isfinite(torch.linalg.vector_norm(each)) for each in self._copies):
+            raise _diverged("a weight is no finite number any more")
         for weight, copy in self._pairs():
             weight.copy_(copy)
         return float(norm)
@@ -102,3 +112,10 @@ class Optimizer:
         """Return the weights that have a copy, each with it."""
         pairs = zip(self._weights, self._copies, strict=True)
         return [(weight, copy) for weight, copy in pairs if weight is not copy]
+
+
+def _diverged(what: str) -> ConfigError:
+    return ConfigError(
+        f"the policy cannot learn any further: {what}; choose a smaller learning_rate, or smaller "
+        "weights of the other terms of the loss"
+    )

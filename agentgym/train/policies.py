@@ -17,6 +17,9 @@ Positive = Annotated[int, Field(ge=1)]
 MOST_TINY_WEIGHTS: Final = 100_000_000
 """Weights of the built-in transformer: 400 MB."""
 
+_MOST_CACHED: Final = 1_000_000_000
+"""Numbers of its cache: 4 GB."""
+
 
 class PolicyKind(StrEnum):
     """Kinds of models."""
@@ -68,6 +71,19 @@ class TinyPolicy(Manifest):
             )
         check_words((*self.actions, *self.words))
         return self
+
+    def check_cache(self, rows: int) -> None:
+        """Refuse a cache that does not fit in memory.
+
+        Raises:
+            ValueError: So many dialogues of this policy's context take too much.
+        """
+        numbers = 2 * self.layers * self.width * self.context * rows
+        if numbers > _MOST_CACHED:
+            raise ValueError(
+                f"policy.context: the cache of {rows} dialogues has {numbers:,} numbers; expected "
+                f"at most {_MOST_CACHED:,}; choose a smaller context, or fewer rollouts.jobs"
+            )
 
     def calls(self) -> dict[str, Action]:
         """Return the call of each action."""

@@ -10,6 +10,7 @@ from agentgym.manifest import Manifest
 from agentgym.train.losses import Weighting
 
 _Count = Annotated[int, Field(ge=1)]
+_Factor = Annotated[float, Field(gt=0, le=1e9)]
 
 
 class SupervisedConfig(Manifest):
@@ -20,7 +21,7 @@ class SupervisedConfig(Manifest):
     epochs: _Count = 4
     batch: _Count = 16
     """Episodes of an update."""
-    learning_rate: float = Field(default=3e-3, gt=0)
+    learning_rate: _Factor = 3e-3
     weighting: Weighting = Weighting.TRAJECTORIES
 
 
@@ -32,8 +33,8 @@ class PreferenceConfig(Manifest):
     epochs: _Count = 2
     batch: _Count = 16
     """Pairs of an update."""
-    learning_rate: float = Field(default=1e-3, gt=0)
-    beta: float = Field(default=0.1, gt=0)
+    learning_rate: _Factor = 1e-3
+    beta: _Factor = 0.1
     smoothing: float = Field(default=0.0, ge=0, lt=0.5)
     """Share of the preferences that are taken to be the wrong way round."""
     shuffle: bool = False

@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from agentgym.cluster.place import ClusterOptions
 from agentgym.env.opening import load_built
-from agentgym.errors import ConfigError, RecordError
+from agentgym.errors import AgentGymError, ConfigError, RecordError
 from agentgym.record.reading import expect
 from agentgym.task.model import Task
 from agentgym.train.cluster_player import open_cluster_player
@@ -51,13 +51,15 @@ class Trainer:
         self._loaded, self._player, self._tasks = loaded, player, tasks
         self._learner = self._make_learner()
         self._engine = self._make_engine()
+        self._warm_start: WarmStart | None = None
         self.iteration = 0
 
     async def begin(self) -> None:
         """Begin with the policy as it was loaded, or go on from the run's checkpoint.
 
         Raises:
-            RecordError: The checkpoint cannot be read.
+            RecordError: The checkpoint, or a data set to learn from first, cannot be read.
+            ConfigError: A data set does not fit the policy.
         """
         if (state := self._run.load()) is not None:
             try:
@@ -70,6 +72,8 @@ class Trainer:
             except Exception as error:  # PyTorch raises many kinds for a state of another form.
                 told = f"{self._run.folder}: its checkpoint does not fit: {error!s:.2000}"
                 raise RecordError(told) from error
+        else:
+            self._warm_start = self._open_warm_start()
         await self._player.update(self._engine.version, lambda: None)
 
     async def train(self) -> list[Metrics]:
@@ -82,7 +86,7 @@ class Trainer:
             RecordError: No episode of a batch has a score, or the run cannot be written.
         """
         if not self._run.history:
-            warm_start = self._open_warm_start()
+            warm_start, self._warm_start = self._warm_start, None
             untrained = await self._evaluate()
             self._note({"iteration": 0, **untrained, **await self._warm(warm_start)})
         while self.iteration < self._config.iterations:
@@ -149,6 +153,8 @@ class Trainer:
 
     def _open_warm_start(self) -> WarmStart | None:
         """Read the data sets that the policy learns from first, without held-out instances."""
+        if self._config.supervised is None and self._config.preference is None:
+            return None
         instances = {
             id: task.instance
             for name, task in self._tasks.items()
@@ -161,7 +167,8 @@ class Trainer:
         def is_held_out(task: str, seed: int) -> bool:
             return task in instances and instances[task](seed).params in held_out[task]
 
-        return open_warm_start(self._config, self._loaded.template.vocabulary, is_held_out)
+        vocabulary, tokens = self._loaded.template.vocabulary, self._loaded.tokens
+        return open_warm_start(self._config, vocabulary, tokens, is_held_out)
 
     async def _warm(self, warm_start: WarmStart | None) -> Metrics:
         """Learn from the data sets, and measure the policy again."""
@@ -253,6 +260,26 @@ async def open_trainer(
         AgentGymError: A task, the sandbox provider or the cluster is unknown or broken.
         ConfigError: Episodes on workers are to wait between two batches.
     """
+    opened = False
+    try:
+        async with AsyncExitStack() as closing:
+            trainer = await _open(run, progress, cluster, closing)
+            opened = True
+            yield trainer
+    except AgentGymError:
+        if not opened:
+            # The next try of a new run then needs neither --resume nor another folder.
+            run.abandon()
+        raise
+
+
+async def _open(
+    run: TrainingRun,
+    progress: TrainingProgress,
+    cluster: ClusterOptions | None,
+    closing: AsyncExitStack,
+) -> Trainer:
+    """Return a trainer that can begin; `closing` ends what it uses."""
     config = run.config
     if cluster is not None and config.rollouts.surplus in HELD:
         raise ConfigError(
@@ -262,23 +289,22 @@ async def open_trainer(
     loaded = load_policy(config.policy, seed=config.seed)
     for note in loaded.notes:
         progress.note(note)
-    async with AsyncExitStack() as closing:
-        tasks = {name: load_built(name) for name in config.tasks}
-        store = None
-        if config.rollouts.record:
-            store = run.open_record([task.id for task in tasks.values()])
-            closing.callback(store.close)
-        if cluster is None:
-            environments = await closing.enter_async_context(open_environments(config))
-            player: Player = LocalPlayer(config, loaded, environments, store)
-        else:
-            opening = open_cluster_player(config, loaded.module, store, cluster, progress.note)
-            player = await closing.enter_async_context(opening)
-        closing.push_async_callback(player.close)
-        trainer = Trainer(run, progress, loaded, player, tasks)
-        closing.push_async_callback(trainer.close)
-        await trainer.begin()
-        yield trainer
+    tasks = {name: load_built(name) for name in config.tasks}
+    store = None
+    if config.rollouts.record:
+        store = run.open_record([task.id for task in tasks.values()])
+        closing.callback(store.close)
+    if cluster is None:
+        environments = await closing.enter_async_context(open_environments(config))
+        player: Player = LocalPlayer(config, loaded, environments, store)
+    else:
+        opening = open_cluster_player(config, loaded.module, store, cluster, progress.note)
+        player = await closing.enter_async_context(opening)
+    closing.push_async_callback(player.close)
+    trainer = Trainer(run, progress, loaded, player, tasks)
+    closing.push_async_callback(trainer.close)
+    await trainer.begin()
+    return trainer
 
 
 def _figures(groups: Sequence[Group]) -> Metrics:

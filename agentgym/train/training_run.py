@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import torch
-from tensorboardX import SummaryWriter
 
 from agentgym import __version__
 from agentgym.errors import RecordError
 from agentgym.manifest import read_json
+from agentgym.record.database import LOCK, writer_lock
 from agentgym.record.folder import RunFolder
 from agentgym.record.store import RunStore
 from agentgym.records import Json
 from agentgym.regular_file import TEXT_BYTES
 from agentgym.train.config import TrainConfig
+from agentgym.train.event_file import EventFile
 from agentgym.train.foreign_files import refuse_no_checkpoint
 from agentgym.train.rollouts import POLICY
 
@@ -32,6 +36,7 @@ _CONFIG: Final = "config.json"
 _METRICS: Final = "metrics.jsonl"
 _CHECKPOINT: Final = "checkpoint.pt"
 _BOARD: Final = "tensorboard"
+_ROLLOUTS: Final = "rollouts"
 SAVED_POLICY: Final = "policy"
 """Folder in which a model of transformers is saved as other programs read it."""
 
@@ -51,7 +56,10 @@ class TrainingRun:
         self.folder, self.config = folder, config
         self._files = RunFolder(folder)
         self.history: list[Metrics] = []
-        self._board: SummaryWriter | None = None
+        self._board: EventFile | None = None
+        self._lock = contextlib.ExitStack()
+        self._is_new = self._made_folder = self._made_record = False
+        self._made: list[str] = []
 
     @classmethod
     def create(cls, folder: Path, config: TrainConfig) -> TrainingRun:
@@ -62,6 +70,7 @@ class TrainingRun:
         """
         run = cls(folder, config)
         try:
+            run._is_new, run._made_folder = True, not folder.exists()
             folder.mkdir(parents=True, exist_ok=True)
             if run._files.find(_CONFIG) is not None:
                 raise RecordError(
@@ -95,7 +104,7 @@ class TrainingRun:
         self.history.append(metrics)
         try:
             with open(self._files.open_to_write(_METRICS), "ab") as file:
-                file.write(json.dumps(metrics).encode() + b"\n")
+                file.write(_line(metrics).encode())
             self._show(metrics)
         except OSError as error:
             raise RecordError(f"{self.folder}: figures cannot be written: {error}") from error
@@ -113,19 +122,24 @@ class TrainingRun:
                 torch.save({**state, "history": self.history}, file)
             os.replace(self.folder / part, self.folder / _CHECKPOINT)
         except (OSError, RuntimeError) as error:
+            with contextlib.suppress(OSError):
+                self._files.remove(part)  # It would take what is left of a full disk.
             raise RecordError(f"{self.folder}: no checkpoint can be written: {error}") from error
 
     def load(self) -> dict[str, Any] | None:
         """Return the checkpoint and cut the figures back to it; None if the run has no checkpoint.
 
+        From then on no other process can go on with the run, until `close`.
+
         Raises:
-            RecordError: It cannot be read.
+            RecordError: It cannot be read, or another process goes on with the run.
         """
+        self._lock.enter_context(writer_lock(self.folder))
         state: dict[str, Any] | None = None
         if (self.folder / _CHECKPOINT).exists():
             state = self.read_checkpoint(self.folder)
             self.history = state["history"]
-        lines = "".join(json.dumps(metrics) + "\n" for metrics in self.history)
+        lines = "".join(map(_line, self.history))
         try:
             self._replace(_METRICS, lines)
         except OSError as error:
@@ -157,7 +171,7 @@ class TrainingRun:
         Raises:
             RecordError: It is damaged, or another process writes it.
         """
-        folder = self.folder / "rollouts"
+        folder = self.folder / _ROLLOUTS
         if (folder / "run.db").exists():
             return RunStore.open(folder, readonly=False)
         settings: dict[str, Json] = {
@@ -169,26 +183,49 @@ class TrainingRun:
             "keep_states": "none",
             "recorded_by": "train",
         }
+        self._made_record = not folder.exists()
         return RunStore.create(folder, settings, [])
 
+    def abandon(self) -> None:
+        """Remove a new run that could not begin; what was in its folder before stays."""
+        self.close()
+        if not self._is_new or self.history:
+            return
+        with contextlib.suppress(OSError, RecordError):
+            for name in (*self._made, LOCK):
+                self._files.remove(name)
+            if self._made_record:
+                shutil.rmtree(self.folder / _ROLLOUTS)
+            if self._made_folder:
+                self.folder.rmdir()
+
     def close(self) -> None:
-        """Finish the files."""
+        """Finish the files, and let other processes go on with the run."""
         if self._board is not None:
             self._board.close()
+        self._lock.close()
 
     def _replace(self, name: str, text: str) -> None:
+        self._made.append(name)
         with self._files.replacing(name) as file:
             file.write(text.encode())
 
     def _show(self, metrics: Metrics) -> None:
+        step = int(metrics["iteration"] or 0)
         if self._board is None:
-            self._files.find(f"{_BOARD}/events")  # It refuses a link in the folder's place.
-            # Figures after the checkpoint that a run goes on from are hidden, not shown twice.
-            first = int(metrics["iteration"] or 0)
-            self._board = SummaryWriter(str(self.folder / _BOARD), purge_step=first)
+            self._board = EventFile(self._files, _BOARD, step)
         for name, value in metrics.items():
             if name != "iteration" and value is not None:
-                self._board.add_scalar(name, value, int(metrics["iteration"] or 0))
+                self._board.add(name, value, step)
+
+
+def _line(metrics: Metrics) -> str:
+    """Return a line of ``metrics.jsonl``; NaN, which JSON does not have, is null."""
+    told = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in metrics.items()
+    }
+    return json.dumps(told, allow_nan=False) + "\n"
 
 
 def _figures(history: Any) -> list[Metrics]:

@@ -47,6 +47,7 @@ class WarmStart:
 def open_warm_start(
     config: TrainConfig,
     vocabulary: Sequence[str] | None,
+    tokens: int,
     is_held_out: Callable[[str, int], bool],
 ) -> WarmStart | None:
     """Read the data sets of a training run; None if the configuration names none.
@@ -54,6 +55,7 @@ def open_warm_start(
     Args:
         config: The configuration of the run.
         vocabulary: The text of each token of the policy, None if it is not known.
+        tokens: Number of tokens that the policy knows.
         is_held_out: Whether a task and a seed give an instance that measures the policy.
 
     Raises:
@@ -73,7 +75,7 @@ def open_warm_start(
         if stage is None:
             kept.append([])
             continue
-        data = load_data(stage.data, vocabulary, bounds, pairs=pairs).episodes
+        data = load_data(stage.data, vocabulary, bounds, tokens=tokens, pairs=pairs).episodes
         kept.append(
             [each for each in data if not is_held_out(each.origin["task"], each.origin["seed"])]
         )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agentgym.env import hosting
 from agentgym.env.environment import Environment
 from agentgym.errors import TaskError
 from agentgym.records import Action, CheckStatus, Effect
 from agentgym.sandbox.absent import NoSandboxProvider
+from agentgym.services import setup_context
 from agentgym.task.load import load_task
 
 TASK = """\
@@ -169,6 +172,71 @@ async def test_a_broken_script_is_named_with_its_line(folder, name, text, words)
     env = Environment(load_task(folder), NoSandboxProvider())
     with pytest.raises(TaskError, match=words):
         await _play(env)
+    await env.close()
+
+
+LOOP = "def change(context):\n    while True:\n        pass\n"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("setup/services.py", LOOP, "[23]"),
+        ("setup/services.py", "while True:\n    pass\n", "[12]"),
+        (
+            "setup/services.py",
+            "import time\n\ndef change(context):\n    try:\n        while True: time.sleep(.01)\n"
+            "    except Exception:\n        pass\n",
+            5,
+        ),
+        ("events/rename.py", LOOP, "[23]"),
+    ],
+)
+async def test_a_script_that_does_not_end_is_ended(folder, monkeypatch, name, text, line):
+    limits = replace(setup_context.SCRIPT_LIMITS, cpu_s=0.5, wall_s=0.5)
+    monkeypatch.setattr(setup_context, "SCRIPT_LIMITS", limits)
+    (folder / name).write_text(text)
+    env = Environment(load_task(folder), NoSandboxProvider())
+    with pytest.raises(TaskError, match=rf"{Path(name).name}:{line}: it does not end: it takes"):
+        await _play(env)
+    await env.close()
+    (folder / "setup/services.py").write_text(SETUP)
+    (folder / "events/rename.py").write_text(RENAME)
+    env = Environment(load_task(folder), NoSandboxProvider())
+    _, last = await _play(env)
+    assert last.verdict is not None and last.verdict.score == 1.0
+    await env.close()
+
+
+@pytest.mark.timeout(60)
+async def test_a_setup_that_waits_for_ever_is_left_alone(folder, monkeypatch):
+    monkeypatch.setattr(hosting, "SETUP_S", 0.5)
+    (folder / "setup/services.py").write_text(
+        "import threading\n\ndef change(context):\n    threading.Lock().acquire()\n"
+        "    threading.Event().wait()\n"
+    )
+    env = Environment(load_task(folder), NoSandboxProvider())
+    for seed in range(3):
+        with pytest.raises(TaskError, match=r"services\.py: it did not end within 0\.5 s"):
+            await env.start(seed)
+    await env.close()
+    (folder / "setup/services.py").write_text(SETUP)
+    env = Environment(load_task(folder), NoSandboxProvider())
+    _, last = await _play(env)
+    assert last.verdict is not None and last.verdict.score == 1.0
+    await env.close()
+
+
+@pytest.mark.timeout(60)
+async def test_the_copy_of_this_process_that_a_setup_makes_ends(folder):
+    (folder / "setup/services.py").write_text(
+        "import os\n" + SETUP + "    child = os.fork()\n"
+        "    if child:\n        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1\n"
+    )
+    env = Environment(load_task(folder), NoSandboxProvider())
+    _, last = await _play(env)
+    assert last.verdict is not None and last.verdict.score == 1.0
     await env.close()
 
 

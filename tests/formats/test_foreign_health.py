@@ -24,7 +24,7 @@ async def test_a_health_check_ends(monkeypatch):
     with pytest.raises(SandboxError, match="failed 2 times; it last said: ill"):
         await health.wait_for_health(sandbox, Healthcheck("false", interval_s=0.0, retries=2))
     assert sandbox.asked == 2
-    monkeypatch.setattr(health, "LONGEST_S", 0.1)
+    monkeypatch.setattr(health, "HEALTHY_S", 0.1)
     with pytest.raises(SandboxError, match=r"did not pass within 0\.1 s"):
         await health.wait_for_health(sandbox, Healthcheck("false", interval_s=0.0, retries=10**9))
     await health.wait_for_health(sandbox, None)

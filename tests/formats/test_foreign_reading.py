@@ -270,3 +270,12 @@ def test_times_that_end_nothing_are_refused(tmp_path, place, seconds):
     text = 'version = "1.0"\n[environment]\nmemory = "2G"\n' + f"{place} = {seconds}\n"
     with pytest.raises(TaskError, match="expected|finite"):
         find_task(str(harbor(tmp_path / "t", **{"task.toml": text})))
+
+
+@pytest.mark.parametrize("field", ["timeout_sec", "start_period_sec", "interval_sec"])
+def test_a_healthcheck_has_no_time_after_which_it_is_ended_anyway(tmp_path, field):
+    check = f'[environment.healthcheck]\ncommand = "false"\n{field} = '
+    text = 'version = "1.0"\n[environment]\nmemory = "2G"\n' + check
+    find_task(str(harbor(tmp_path / "hour", **{"task.toml": text + "3600.0\n"})))
+    with pytest.raises(TaskError, match="3,600 s, got 7200"):
+        find_task(str(harbor(tmp_path / "two", **{"task.toml": text + "7200.0\n"})))

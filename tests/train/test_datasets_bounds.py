@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from types import SimpleNamespace
 
 import pytest
@@ -83,3 +84,23 @@ def test_a_data_set_leaves_some_of_the_disk_free(tmp_path, monkeypatch):
         write("a" * 5_000)
     assert (tmp_path / "out.jsonl").read_text() == "old"
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("parents", [{1: 1}, {1: 2, 2: 1}])
+def test_an_episode_that_comes_before_itself_is_refused(tmp_path, pairs, parents):
+    run = lay(tmp_path / "run", [({}, [call(n)], PASSED) for n in (1, 2)])
+    with sqlite3.connect(run / "run.db") as database:
+        for id, parent in parents.items():
+            change = "UPDATE episodes SET parent = ?, parent_step = 0 WHERE id = ?"
+            database.execute(change, (parent, id))
+    out, form = tmp_path / "set.jsonl", Form.TRL
+    with (
+        Episodes([run], Criteria(repeats=pairs)) as episodes,
+        pytest.raises(RecordError, match="it comes before itself"),
+    ):
+        if pairs:
+            write_pairs(episodes, out, PairOptions(form=form))
+        else:
+            write_supervised(episodes, out, SupervisedOptions(form=form))

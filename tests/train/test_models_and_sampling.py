@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgym.errors import AgentError
 from agentgym.train.models.tiny import TinyShape, TinyTransformer
 from agentgym.train.packing import PADDING, pack
 from agentgym.train.sampling.draws import draw
@@ -224,7 +225,8 @@ async def test_a_broken_model_is_told_to_all_who_wait(model):
     sampler = Sampler(Broken(model.shape), rows=1)
     waiting = [sampler.generate(Dialogue(), [3], limit=2, stop_ids=[]) for _ in range(3)]
     found = await asyncio.gather(*waiting, return_exceptions=True)
-    assert [str(each) for each in found] == ["out of memory"] * 3
+    assert [str(each) for each in found] == ["the model failed: RuntimeError: out of memory"] * 3
+    assert all(isinstance(each, AgentError) for each in found)
     await sampler.close()
 
 

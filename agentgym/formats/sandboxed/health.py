@@ -6,11 +6,8 @@ import asyncio
 import time
 
 from agentgym.errors import SandboxError
-from agentgym.formats.sandboxed.rules import Healthcheck
+from agentgym.formats.sandboxed.rules import HEALTHY_S, Healthcheck
 from agentgym.protocols import Sandbox
-
-LONGEST_S = 3_600.0
-"""Longest time in seconds until a sandbox is healthy, whatever a task says."""
 
 
 async def wait_for_health(sandbox: Sandbox, check: Healthcheck | None) -> None:
@@ -22,10 +19,10 @@ async def wait_for_health(sandbox: Sandbox, check: Healthcheck | None) -> None:
     if check is None:
         return
     try:
-        async with asyncio.timeout(LONGEST_S):
+        async with asyncio.timeout(HEALTHY_S):
             await _wait(sandbox, check)
     except TimeoutError as error:
-        told = f"the healthcheck {check.command!r} did not pass within {LONGEST_S:g} s"
+        told = f"the healthcheck {check.command!r} did not pass within {HEALTHY_S:g} s"
         raise SandboxError(told) from error
 
 

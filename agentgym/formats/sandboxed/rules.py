@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from agentgym.records import TaskSandbox
 
@@ -20,9 +21,20 @@ AGENT_LOGS = "/logs/agent"
 TOOLKIT_RECIPE = "verifier"
 """Recipe with the programs of the test scripts."""
 LONGEST_S = 7 * 86_400.0
-"""Longest time in seconds for an agent, tests, a hook or a health check."""
+"""Longest time in seconds for an agent, tests or a hook."""
+HEALTHY_S = 3_600.0
+"""Longest time in seconds until a sandbox is healthy, and so of each part of a health check."""
 _MARGIN_S = 300.0
 """Seconds besides the agent's and the tests': to copy the tests and to read the reward."""
+
+
+class _Time(NamedTuple):
+    """A time of a task: whose it is, its seconds, the most that it may be, and whether 0 may be."""
+
+    whose: str
+    seconds: float
+    most: float = LONGEST_S
+    may_be_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +49,11 @@ class Healthcheck:
     retries: int = 3
 
     @property
-    def times(self) -> Iterator[tuple[str, float, bool]]:
+    def times(self) -> Iterator[_Time]:
         """Its times; see `SandboxRules.times`."""
-        yield "a health check", self.timeout_s, False
+        yield _Time("a health check", self.timeout_s, HEALTHY_S)
         for pause_s in (self.interval_s, self.start_period_s, self.start_interval_s):
-            yield "a pause of a health check", pause_s, True
+            yield _Time("a pause of a health check", pause_s, HEALTHY_S, may_be_zero=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,24 +150,22 @@ class SandboxRules:
         return tests_s + sum(hook.timeout_s for hook in self.collect) + _MARGIN_S
 
     @property
-    def times(self) -> Iterator[tuple[str, float, bool]]:
-        """All times: whose it is, its seconds, and whether it may be 0."""
+    def times(self) -> Iterator[_Time]:
+        """All times."""
         for stage in self.stages:
-            yield "the agent", stage.agent_timeout_s, False
-            yield "the tests", stage.test_timeout_s, False
+            yield _Time("the agent", stage.agent_timeout_s)
+            yield _Time("the tests", stage.test_timeout_s)
             if stage.healthcheck is not None:
                 yield from stage.healthcheck.times
         for hook in self.collect:
-            yield "a collect hook", hook.timeout_s, False
+            yield _Time("a collect hook", hook.timeout_s)
         if self.healthcheck is not None:
             yield from self.healthcheck.times
 
     def flaw_of_times(self) -> str:
         """Return what is wrong with a time, so that it would end nothing; empty if nothing is."""
-        for whose, seconds, may_be_zero in self.times:
-            if not (0 < seconds <= LONGEST_S or (may_be_zero and seconds == 0)):
+        for whose, seconds, most, may_be_zero in self.times:
+            if not (0 < seconds <= most or (may_be_zero and seconds == 0)):
                 least = "0" if may_be_zero else "more than 0"
-                return (
-                    f"the time of {whose}: expected {least} to {LONGEST_S:,.0f} s, got {seconds:g}"
-                )
+                return f"the time of {whose}: expected {least} to {most:,.0f} s, got {seconds:g}"
         return ""

@@ -22,6 +22,7 @@ from agentgym.threads import to_thread
 from agentgym.train.bridges.one_sequence import one_sequence
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.rollouts import Assignment, Rollouts, Trajectory
+from agentgym.train.sampling.answers import sampled
 from agentgym.train.sampling.sampler import Completion, Dialogue
 
 ATTEMPTS: Final = 3
@@ -91,6 +92,10 @@ class VerlSampler:
         if logprobs is None or len(logprobs) != len(ids):
             told = "none" if logprobs is None else f"{len(logprobs)} for {len(ids)} tokens"
             raise AgentError(f"verl's server gave log-probabilities: {told}")
+        given = (ids, [float(each) for each in logprobs])
+        ids, logprobs = sampled(
+            "verl's server", *given, limit=asked["max_tokens"], stop_ids=stop_ids
+        )
         dialogue.ids = [*prompt, *ids]
         stopped = bool(ids) and ids[-1] in stop_ids
         reason = "stop" if stopped else "length" if limit <= room else "context"

@@ -16,7 +16,7 @@ from typing import Any, Final
 from agentgym.comparison import are_alike
 from agentgym.record import codec
 from agentgym.records import Action
-from agentgym.train.datasets.episodes import RecordedEpisode, step_key
+from agentgym.train.datasets.episodes import RecordedEpisode, parents, step_key
 
 _WORD: Final = re.compile(r"\w+|[^\w\s]")
 _COMPARED: Final = 4_000
@@ -55,13 +55,15 @@ class ForkPoint:
 
 
 def in_trees(episodes: Iterable[RecordedEpisode]) -> list[list[RecordedEpisode]]:
-    """Return the episodes of each tree of forks with at least two of them."""
+    """Return the episodes of each tree of forks with at least two of them.
+
+    Raises:
+        RecordError: An episode comes before itself.
+    """
     trees: dict[tuple[str, int], list[RecordedEpisode]] = {}
     for episode in episodes:
-        store, row = episode.store, episode.row
-        while row.parent is not None:
-            row = store.episode(row.parent[0])
-        trees.setdefault((str(store.folder), row.id), []).append(episode)
+        root = [episode.row.id, *(parent for parent, _ in parents(episode))][-1]
+        trees.setdefault((str(episode.store.folder), root), []).append(episode)
     return [tree for tree in trees.values() if len(tree) > 1]
 
 

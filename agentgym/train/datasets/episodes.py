@@ -267,9 +267,22 @@ def owners(episode: RecordedEpisode) -> list[int]:
     Raises:
         RecordError: A parent is damaged.
     """
-    found, row = [episode.row.id] * len(episode.steps), episode.row
-    while row.parent is not None:
-        parent, at = row.parent
+    found = [episode.row.id] * len(episode.steps)
+    for parent, at in parents(episode):
         found[:at] = [parent] * min(at, len(found))
-        row = episode.store.episode(parent)
     return found
+
+
+def parents(episode: RecordedEpisode) -> Iterator[tuple[int, int]]:
+    """Yield the id of each episode before a fork, nearest first, and the steps that it had then.
+
+    Raises:
+        RecordError: A parent is damaged, or comes before itself.
+    """
+    row, known = episode.row, {episode.row.id}
+    while row.parent is not None:
+        if row.parent[0] in known:
+            raise RecordError(f"{episode.name} is damaged: it comes before itself")
+        known.add(row.parent[0])
+        yield row.parent
+        row = episode.store.episode(row.parent[0])

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from agentgym.env.seeds import is_seed
 from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.train.foreign_files import refuse_bomb
@@ -167,7 +168,9 @@ def _token_set(arrays: Mapping[str, Any], schema: str) -> TokenSet:
     per_token = ("loss_mask", "logprobs", "completions")
     if any(len(arrays[name]) != len(ids) for name in per_token) or len(lengths) != len(owners):
         raise ValueError("arrays have different lengths")
-    if (lengths < 1).any() or lengths.sum() != len(ids) or (ids < 0).any():
+    # Lengths of 2^62 would add up to any sum, and each sequence would hold all tokens.
+    fit = ((lengths >= 1) & (lengths <= len(ids))).all()
+    if not fit or lengths.sum() != len(ids) or (ids < 0).any():
         raise ValueError("lengths of sequences or token ids are out of range")
     if ((arrays["completions"] >= 0) != arrays["loss_mask"]).any():
         raise ValueError("loss_mask and completions contradict each other")
@@ -185,10 +188,16 @@ def _token_set(arrays: Mapping[str, Any], schema: str) -> TokenSet:
     episodes = []
     for told, own in zip(about["episodes"], parts, strict=True):
         origin = {name: value for name, value in told.items() if name not in ("breaks", "oldest")}
-        if not isinstance(origin["task"], str) or type(origin["seed"]) is not int:
+        if not isinstance(origin["task"], str) or not is_seed(origin["seed"]):
             raise ValueError("an episode names no task or no seed")
+        if not own or type(told["breaks"]) is not int or not _is_version(told["oldest"]):
+            raise ValueError("an episode has no sequence, or odd counts")
         tokens = EpisodeTokens(tuple(own), told["breaks"], told["oldest"])
         episodes.append(TokenEpisode(origin, tokens))
     if schema == PAIRS and any(len(each.tokens.sequences) != 2 for each in episodes):
         raise ValueError("a pair does not have two sequences")
     return TokenSet(tuple(episodes), str(about["source"]), str(about["vocabulary"]), schema)
+
+
+def _is_version(value: object) -> bool:
+    return value is None or type(value) is int

@@ -7,14 +7,20 @@ A thread runs the model; requests join and leave its batch between tokens (Yu et
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from agentgym.errors import AgentError
 from agentgym.protocols.training import CausalModel
 from agentgym.train.sampling.draws import draw
+
+
+class SamplingError(AgentError):
+    """The model cannot sample, such as for want of memory: what it played so far is no result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,7 @@ class Sampler:
 
         Raises:
             ValueError: There is nothing to read, or `limit` or `temperature` is out of range.
+            SamplingError: The model failed, or its logits are no finite numbers.
         """
         if limit < 1 or temperature < 0:
             raise ValueError(f"limit {limit} and temperature {temperature}: out of range")
@@ -173,10 +180,12 @@ class Sampler:
                 for request in batch:
                     self._settle(request)
         except BaseException as error:
+            failure = _failure(error) if isinstance(error, Exception) else error
             for request in (*self._waiting, *self._running):
                 if not request.done.done():
-                    request.done.set_exception(error)
-            raise
+                    request.done.set_exception(failure)
+            if failure is error:
+                raise
         finally:
             self._waiting, self._running = [], []
             self._idle.set()
@@ -267,9 +276,13 @@ class Sampler:
     def _finish(self, request: _Request, reason: str) -> None:
         if request in self._running:
             self._running.remove(request)
+        if request.done.done():
+            return
+        if not all(map(math.isfinite, request.logprobs)):
+            request.done.set_exception(SamplingError("the model's logits are no finite numbers"))
+            return
         told = (tuple(request.sampled), tuple(request.logprobs), reason, self.version)
-        if not request.done.done():
-            request.done.set_result(Completion(*told))
+        request.done.set_result(Completion(*told))
 
     def _release(self, dialogue: Dialogue) -> None:
         if dialogue.row is not None:
@@ -280,3 +293,9 @@ class Sampler:
 def _row(request: _Request) -> int:
     assert request.dialogue.row is not None  # A running request has one.
     return request.dialogue.row
+
+
+def _failure(error: Exception) -> SamplingError:
+    failure = SamplingError(f"the model failed: {type(error).__name__}: {error!s:.500}")
+    failure.__cause__ = error
+    return failure

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,6 +16,7 @@ from agentgym.chat.answers import ErrorAnswer
 from agentgym.chat.connections import give_back, lend
 from agentgym.chat.endpoint import Address
 from agentgym.errors import AgentError
+from agentgym.train.sampling.answers import sampled
 from agentgym.train.sampling.sampler import Completion, Dialogue
 
 _MAY_PASS: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
@@ -95,7 +95,9 @@ class ServerSampler:
             "return_token_ids": True,
             "skip_special_tokens": False,
         }
-        ids, logprobs = self._read(await self._post(body), prompt)
+        answer = self._read(await self._post(body), prompt)
+        asked = min(limit, room)
+        ids, logprobs = sampled(self._shown, *answer, limit=asked, stop_ids=stop_ids)
         dialogue.ids = [*prompt, *ids]
         # A server may leave out the token that stopped it; the template appends it then.
         stopped = bool(ids) and ids[-1] in stop_ids
@@ -142,13 +144,13 @@ class ServerSampler:
         except ErrorAnswer as answer:
             told = f"answered {answer.status}: {answer.said}"
             raise _FailedError(told, answer.status in _MAY_PASS) from answer
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _FailedError(f"its answer is not JSON: {error}", False) from error
         except Exception as error:  # The HTTP library has many ways to fail.
             told = f"the connection failed: {type(error).__name__}: {error}"
             raise _FailedError(told, True) from error
 
-    def _read(self, answer: Any, prompt: Sequence[int]) -> tuple[list[int], list[float]]:
+    def _read(self, answer: Any, prompt: Sequence[int]) -> tuple[Any, Any]:
         """Return the token ids and log-probabilities of an answer.
 
         Raises:
@@ -166,12 +168,7 @@ class ServerSampler:
             ) from error
         if read is not None and read != list(prompt):
             raise AgentError(f"{self._shown}: the server read other tokens than were sent")
-        if not _are_tokens(ids) or not _are_logprobs(logprobs) or len(ids) != len(logprobs):
-            raise AgentError(
-                f"{self._shown}: expected as many token ids as log-probabilities, got "
-                f"{str(ids)[:80]} and {str(logprobs)[:80]}"
-            )
-        return ids, [min(value, 0.0) for value in logprobs]
+        return ids, logprobs
 
 
 class _FailedError(Exception):
@@ -180,14 +177,3 @@ class _FailedError(Exception):
     def __init__(self, message: str, may_pass: bool) -> None:
         self.may_pass = may_pass
         super().__init__(message)
-
-
-def _are_tokens(values: Any) -> bool:
-    return isinstance(values, list) and all(type(each) is int and each >= 0 for each in values)
-
-
-def _are_logprobs(values: Any) -> bool:
-    kinds = (int, float)
-    return isinstance(values, list) and all(
-        type(each) in kinds and math.isfinite(each) and each < 1e-3 for each in values
-    )
