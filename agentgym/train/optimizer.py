@@ -73,7 +73,9 @@ class Optimizer:
             raise _diverged(f"the norm of the gradient is {float(norm)}")
         self._adam.step()
         self._adam.zero_grad()
-        if not all(math.isfinite(torch.linalg.vector_norm(each)) for each in self._copies):
+        # One look at all norms together: each look waits for the device.
+        norms = torch.stack([torch.linalg.vector_norm(each) for each in self._copies])
+        if not norms.isfinite().all():
             raise _diverged("a weight is no finite number any more")
         for weight, copy in self._pairs():
             weight.copy_(copy)
