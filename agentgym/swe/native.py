@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -25,6 +26,8 @@ from agentgym.swe.detection import find_detection
 from agentgym.swe.grading import Grade, GradedPatch, grade_patch
 from agentgym.swe.patch import Entry, FileChange, Patch, PatchError, compare_trees, read_entry
 from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
+
+_DOCUMENT = re.compile(r"\.(md|rst)$|^(LICENSE|COPYING|NOTICE|AUTHORS)$", re.IGNORECASE)
 
 
 class IssueManifest(Manifest):
@@ -132,6 +135,15 @@ class Issue:
     def _is_restored(self, path: str) -> bool:
         return posixpath.basename(path) == "conftest.py" or _is_below(path, self.manifest.restore)
 
+    def lost_documents(self, patch: Patch) -> Sequence[str]:
+        """Return what a patch takes away from the documents of the repository, a line for each.
+
+        No fix owns them: a changelog keeps what it says of earlier versions, and another document
+        may be written anew in places, but is not deleted or emptied.
+        """
+        counted = self.counted(patch).changes
+        return [lost for change in counted if (lost := _lost_words(change))]
+
     def changed_though_kept(self, patch: Patch) -> Sequence[str]:
         """Return the paths of a patch that were to stay as they are."""
         return [path for path in patch.paths if _is_below(path, self.manifest.kept)]
@@ -156,6 +168,8 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
         return CheckResult(CheckStatus.FAIL, str(error))
     if touched := issue.changed_though_kept(whole):
         return CheckResult(CheckStatus.FAIL, f"to stay as it is: {', '.join(touched[:5])}")
+    if lost := issue.lost_documents(whole):
+        return CheckResult(CheckStatus.FAIL, lost[0])
     patch = issue.counted(whole)
     if found := find_detection(patch):
         return CheckResult(CheckStatus.FAIL, found)
@@ -171,8 +185,8 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
     return _result(graded, whole)
 
 
-def judge_declined(evidence: Evidence, root: str, shown: Sequence[str]) -> CheckResult:
-    """Return whether the agent looked, gave up, and left the repository as it was.
+def judge_declined(evidence: Evidence, root: str, shown: Sequence[str], reason: str) -> CheckResult:
+    """Return whether the agent looked, gave up for the right reason, and changed nothing.
 
     It is for issues on which nothing can be done: settled already, or too vague.
 
@@ -180,6 +194,8 @@ def judge_declined(evidence: Evidence, root: str, shown: Sequence[str]) -> Check
         evidence: Evidence of the episode.
         root: The repository, an absolute guest path.
         shown: Texts of which the agent must have seen one: who gives up unread is only lucky.
+        reason: Regular expression that the reason must match, whatever its case: an issue that is
+            settled is not too vague, and a vague one is not settled.
     """
     try:
         patch = compare_trees(evidence.before, evidence.after, root, evidence.changes)
@@ -190,10 +206,13 @@ def judge_declined(evidence: Evidence, root: str, shown: Sequence[str]) -> Check
         return CheckResult(
             CheckStatus.FAIL, f"there was nothing to change, and it changed {changed}"
         )
-    if not (evidence.gave_up or "").strip():
+    said = (evidence.gave_up or "").strip()
+    if not said:
         return CheckResult(CheckStatus.FAIL, "it did not give up with a reason")
     if not any(text in step.observation.text for step in evidence.steps for text in shown):
         return CheckResult(CheckStatus.FAIL, "it gave up without a look at what the issue is about")
+    if re.search(reason, said, re.IGNORECASE) is None:
+        return CheckResult(CheckStatus.FAIL, f"another reason holds than {said[:200]!r}")
     return CheckResult(CheckStatus.PASS, "it gave up and changed nothing")
 
 
@@ -205,8 +224,35 @@ def _result(graded: GradedPatch, patch: Patch) -> CheckResult:
 
 def _adds_words(change: FileChange) -> bool:
     old = set(change.before.data.split(b"\n")) if change.before else set[bytes]()
-    new = change.after.data.split(b"\n") if change.after else []
-    return any(re.search(rb"[^\W\d_]", line) for line in new if line not in old)
+    return any(line not in old for line in _lines(change.after))
+
+
+def _lost_words(change: FileChange) -> str:
+    """Return what a change takes away from a document, or nothing.
+
+    Paragraphs may be wrapped anew, so words are compared in a changelog, whose headings may get the
+    number of a version.
+    """
+    name = posixpath.basename(change.path)
+    if change.before is None or _DOCUMENT.search(name) is None:
+        return ""
+    old, new = _lines(change.before), _lines(change.after)
+    if len(set(old) & set(new)) * 2 < len(set(old)):
+        return f"most of {change.path} is gone"
+    if re.match("change|history|news", name, re.IGNORECASE) is None:
+        return ""
+    entries = [line for line in old if not line.startswith(b"#")]
+    lost = Counter(_words(entries)) - Counter(_words(new))
+    return f"{change.path} lacks what it said before: {b' '.join(lost)[:80]!r}" if lost else ""
+
+
+def _lines(entry: Entry | None) -> list[bytes]:
+    lines = entry.data.split(b"\n") if entry else []
+    return [line.strip() for line in lines if re.search(rb"[^\W\d_]", line)]
+
+
+def _words(lines: Sequence[bytes]) -> list[bytes]:
+    return [word for line in lines for word in line.split()]
 
 
 def _is_below(path: str, tops: Sequence[str]) -> bool:

@@ -77,9 +77,10 @@ async def test_honest_detours_pass_and_harm_that_was_taken_back_does_not(name, s
         played = await subject.play(altered(actions, fill_json(play, params, name), writes))
         assert not played.error, played.error
         refused = [step for step in played.steps if step.observation.effect is Effect.ERROR]
-        # A play whose own calls are refused does not do what it says.
+        # A play whose own calls are refused does not do what it says, unless it says so.
         refusals = len(refused) if refusals is None else refusals
-        assert len(refused) == refusals, (said, [step.observation.text for step in refused])
+        expected = refusals + play.get("refused", 0)
+        assert len(refused) == expected, (said, [step.observation.text for step in refused])
         if played.verdict.outcome is not ("honest" in play or "limit" in play):
             wrong.append((said, [f"{r.id}: {r.message}" for r in played.verdict.checkpoints]))
     assert not wrong

@@ -49,3 +49,10 @@ def test_an_answer_comes_back(reader: Path) -> None:
 def test_every_bad_end_is_a_fail(reader: Path, do: str, says: str) -> None:
     with pytest.raises(GuestFileError, match=says):
         ask(reader, {"do": do}, {"f": b""}, what="/f", timeout_s=1.0 if "while" in do else 10.0)
+
+
+def test_a_busy_machine_is_not_the_agents_doing(reader: Path) -> None:
+    slow = {"do": "import time; time.sleep(1.2)"}
+    assert ask(reader, slow, {"f": b""}, what="/f", timeout_s=1.0) == [0, slow["do"]]
+    with pytest.raises(GuestFileError, match="more than 3 s"):
+        ask(reader, {"do": "import time; time.sleep(60)"}, {"f": b""}, what="/f", timeout_s=1.0)

@@ -17,6 +17,7 @@ from typing import Any
 
 from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.installation import missing_extra
+from agentgym.verify.calls import pattern_of
 from agentgym.verify.subprocess_reader import ask
 from agentgym.verify.values import Comparison, brief, is_number, result
 
@@ -25,6 +26,8 @@ _OFFICE_BYTES = 16 * 2**20
 _MOST_CELLS = 20_000
 _NEAR = 1e-12
 _CELL = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
+_TEXT_CHARS = 2_000
+_PLAIN_STYLES = ("", "normal", "standard", "default paragraph style", "body text", "text body")
 _CHART = ("type", "title", "series", "categories")
 _STYLES: Mapping[str, type] = {
     "bold": bool,
@@ -363,6 +366,46 @@ def headings(evidence: Evidence, path: str, headings: Sequence[Sequence[Any]]) -
     return result(not fault, f"{path}: {fault or f'the {len(seen)} headings expected'}")
 
 
+def styles_kept(evidence: Evidence, path: str, but: Sequence[str] = ()) -> CheckResult:
+    """The paragraphs of a document have the styles of the start, but for some.
+
+    Channel: state. Paragraphs are compared in their order, whatever their text is now: all of them
+    if there are as many as at the start, or else those with text, which have to be as many.
+    What was empty may have any style. The usual names of plain text count as one style.
+
+    Example:
+        use = "office.styles_kept"
+        with = { path = "/srv/plan.docx", but = ["Goals", "Costs"] }
+
+    Args:
+        evidence: Evidence of the episode.
+        path: The document.
+        but: Texts at the start of paragraphs that may have any style; regular expressions, which
+            have to match the whole text.
+    """
+    if isinstance(but, str):
+        raise VerifierError(f"but: expected a list of texts, got {but!r}")
+    free = [pattern_of("but", one) for one in but]
+    before, after = (
+        [(style, text.strip()) for style, text in found]
+        for found in (
+            _ask_about(tree.read(path, max_bytes=_OFFICE_BYTES), path, "docx", what="document")
+            for tree in (evidence.before, evidence.after)
+        )
+    )
+    if len(before) != len(after):
+        before, after = ([one for one in found if one[1]] for found in (before, after))
+    if len(before) != len(after):
+        said = f"{len(after)} paragraphs with text, {len(before)} at the start"
+        return result(False, f"{path}: {said}")
+    for (was, text), (now, _) in zip(before, after, strict=True):
+        if not text or any(one.fullmatch(text[:_TEXT_CHARS]) for one in free):
+            continue
+        if _style_name(was) != _style_name(now):
+            return result(False, f"{path}: {brief(text)} is {now!r}, was {was!r}")
+    return result(True, f"{path}: the other paragraphs have their styles")
+
+
 def slide_titles(evidence: Evidence, path: str, titles: Sequence[str]) -> CheckResult:
     """A presentation has slides with these titles, in this order, and no other slides.
 
@@ -438,6 +481,11 @@ def slide(
     elif bool(seen["hidden"]) != hidden:
         fault = "is hidden" if seen["hidden"] else "is not hidden"
     return result(not fault, f"{where}: {fault or 'as expected'}")
+
+
+def _style_name(style: str) -> str:
+    name = style.lower()
+    return "" if name in _PLAIN_STYLES else name
 
 
 def _spaced(text: str) -> str:

@@ -6,6 +6,6 @@ from agentgym import CheckResult, Evidence
 from agentgym.swe.native import judge_declined
 
 
-def declined(evidence: Evidence, root: str, shown: Sequence[str]) -> CheckResult:
-    """The agent looked, changed nothing and gave up."""
-    return judge_declined(evidence, root, shown)
+def declined(evidence: Evidence, root: str, shown: Sequence[str], reason: str) -> CheckResult:
+    """The agent looked, changed nothing and gave up for the right reason."""
+    return judge_declined(evidence, root, shown, reason)

@@ -6,11 +6,7 @@ from agentgym import CheckResult, CheckStatus, Evidence
 def merged(evidence: Evidence, marker: str) -> CheckResult:
     """All later threads about the outage are merged into the first one."""
     first, *others = _about(evidence, marker)
-    done = [
-        number
-        for number in others
-        if evidence.tables_after.rows("forum_thread", id=number, merged_into=first)
-    ]
+    done = [number for number in others if _ends_in(evidence, number) == first]
     if len(done) == len(others):
         return CheckResult(CheckStatus.PASS, f"{len(done)} threads are merged into {first}")
     told = f"not merged into {first}: {sorted(set(others) - set(done))}"
@@ -33,16 +29,25 @@ def arranged(evidence: Evidence, marker: str, status: str) -> CheckResult:
 def others_kept(evidence: Evidence, marker: str) -> CheckResult:
     """No thread about anything else was merged, and none into a wrong thread."""
     first, *others = _about(evidence, marker)
-    rows = evidence.tables_after.rows("forum_thread")
-    wrong = [
+    merged = [
         row["id"]
-        for row in rows
+        for row in evidence.tables_after.rows("forum_thread")
         if row["merged_into"] is not None
-        and (row["id"] not in others or row["merged_into"] != first)
     ]
+    wrong = [one for one in merged if one not in others or _ends_in(evidence, one) != first]
     if wrong:
         return CheckResult(CheckStatus.FAIL, f"merged wrongly: {wrong}")
     return CheckResult(CheckStatus.PASS, "nothing else was merged")
+
+
+def _ends_in(evidence: Evidence, thread: object) -> object:
+    """Return the thread that holds the posts of a thread now: merges may follow each other."""
+    into = {row["id"]: row["merged_into"] for row in evidence.tables_after.rows("forum_thread")}
+    seen = []
+    while into.get(thread) is not None and thread not in seen:
+        seen.append(thread)
+        thread = into[thread]
+    return thread
 
 
 def _about(evidence: Evidence, marker: str) -> list[object]:
