@@ -317,7 +317,7 @@ def _opened(evidence: Evidence, path: str) -> str:
 
 
 def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
-    """Text files still have all their lines; new lines are allowed.
+    """Text files still have all their lines; new lines and new words in a line are allowed.
 
     White space at the ends of lines and the order of lines do not count.
 
@@ -336,9 +336,22 @@ def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
         if stat is None or stat.kind != "file":
             return _result(False, f"{path}: is {'a ' + stat.kind if stat else 'not there'}")
         seen = Counter(line.rstrip() for line in _read_text(evidence, path).split("\n"))
-        if lost := before - seen:
+        if lost := _without_extended(before - seen, seen - before):
             return _result(False, f"{path}: {lost.total()} lines are gone, {_brief(min(lost))}")
     return _result(True, "every line is still there")
+
+
+def _without_extended(lost: Counter[str], new: Counter[str]) -> Counter[str]:
+    """Return the lost lines, without those of which a new line has every word, in order."""
+    left, waiting = lost.copy(), [line.split() for line in new.elements()]
+    for line in lost.elements():
+        for words in waiting:
+            rest = iter(words)
+            if all(word in rest for word in line.split()):
+                waiting.remove(words)
+                left -= Counter([line])
+                break
+    return left
 
 
 def _result(passed: bool, message: str) -> CheckResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify.csv_lines import plain_lines
 
 FOLDER = "/srv/calendars"
 
@@ -57,4 +58,4 @@ def _report(evidence: Evidence, name: str) -> list[str]:
 
 def _lines(data: bytes) -> list[str]:
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
-    return text.removesuffix("\n").split("\n") if text else []
+    return plain_lines(text.removesuffix("\n")) if text else []

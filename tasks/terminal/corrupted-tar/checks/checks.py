@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
@@ -20,7 +21,7 @@ def _members(evidence: Evidence) -> tuple[dict[str, dict[str, Any]], set[str]]:
 
 
 def _recovered(evidence: Evidence) -> dict[str, str]:
-    """Return path below `recovered/` -> kind, directories left out.
+    """Return path below `recovered/` -> kind.
 
     Raises:
         GuestFileError: It is no folder, or holds far more than the backup.
@@ -38,9 +39,21 @@ def _recovered(evidence: Evidence) -> dict[str, str]:
             waiting += [f"{path}/{name}" for name in evidence.after.list(path)]
         elif path == OUT:
             raise GuestFileError(f"{OUT} is {kind}, expected a folder")
-        else:
+        if path != OUT:
             found[path.removeprefix(OUT + "/")] = kind
     return found
+
+
+def _listed_folders(evidence: Evidence) -> set[str]:
+    """Return the folders that the listing names, and those above what it names."""
+    intact, lost = _members(evidence)
+    service, date = evidence.params["service"], evidence.params["date"]
+    listing = evidence.before.read(f"/srv/restore/{service}-{date}.list").decode()
+    fields = [line.split(None, 5) for line in listing.splitlines()]
+    folders = {line[5].rstrip("/") for line in fields if line[0].startswith("d")}
+    for path in (*intact, *lost, *folders):
+        folders |= {path[: slash.start()] for slash in re.finditer("/", path)}
+    return folders
 
 
 def _digest(evidence: Evidence, path: str) -> str:
@@ -72,17 +85,22 @@ def restored(evidence: Evidence) -> CheckResult:
 
 
 def nothing_doubtful(evidence: Evidence) -> CheckResult:
-    """Nothing but intact members lies in the output folder."""
+    """Nothing but intact members lies in the output folder, in the folders of the listing."""
     intact, lost = _members(evidence)
-    found = _recovered(evidence)
-    if len(found) < len(intact) / 2:
-        return CheckResult(CheckStatus.FAIL, f"only {len(found)} files in {OUT}, too few to judge")
-    extra = sorted(set(found) - set(intact))
+    found, folders = _recovered(evidence), _listed_folders(evidence)
+    files = [path for path, kind in found.items() if kind != "dir"]
+    if len(files) < len(intact) / 2:
+        return CheckResult(CheckStatus.FAIL, f"only {len(files)} files in {OUT}, too few to judge")
+    extra = sorted(
+        path
+        for path, kind in found.items()
+        if (path not in folders if kind == "dir" else path not in intact)
+    )
     if not extra:
-        return CheckResult(CheckStatus.PASS, f"all {len(found)} files are intact members")
+        return CheckResult(CheckStatus.PASS, f"all {len(files)} files are intact members")
     why = "is damaged in the archive" if extra[0] in lost else "is not in the listing"
     return CheckResult(
-        CheckStatus.FAIL, f"{len(extra)} files must not be there, e.g. {extra[0]!r}, which {why}"
+        CheckStatus.FAIL, f"{len(extra)} paths must not be there, e.g. {extra[0]!r}, which {why}"
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 
 from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.verify.csv_lines import plain_lines
 from agentgym.verify.in_place import read_in_place
 
 MOST_BYTES = 2**20
 
 
 def _lines(data: bytes) -> list[str]:
-    return [line.strip() for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = plain_lines(data.decode("utf-8", "replace"))
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _both(evidence: Evidence, name: str) -> tuple[list[str], list[str]]:

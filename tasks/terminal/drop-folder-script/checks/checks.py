@@ -26,6 +26,9 @@ FIRST_LINE = re.compile(
     rb"#![ \t]*/(?:usr/)?(?:local/)?bin/(?:env[ \t]+(?:-\S{1,20}[ \t]+)?)?bash[ \t\r\n]"
 )
 WORDS = ("acme", "offer", "list", "notes")
+# What the probe gives every file, and the name of one that has nothing in it.
+MODE = 0o640
+EMPTY = "acme_empty.txt"
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class Case:
     def entries(self) -> list[tuple[str, str, str, int]]:
         made = [(self.drop, "dir", "", 0), (self.archive, "dir", "", 0)]
         made = [entry for entry in made if entry[0]]
-        made += [(f"{self.drop}/{n}", "file", f"of {n}", TIMES[y]) for n, y in self.names.items()]
+        texts = {n: "" if n.endswith("_empty.txt") else f"of {n}" for n in self.names}
+        made += [(f"{self.drop}/{n}", "file", texts[n], TIMES[y]) for n, y in self.names.items()]
         made += [(f"{self.archive}/{n}", "file", f"old {n}", TIMES["2023"]) for n in self.archived]
         if self.log:
             made.append((f"{self.archive}/log.tsv", "file", self.log, TIMES["2023"]))
@@ -106,7 +110,13 @@ class Case:
 PLAIN = {"acme_offer.pdf": "2024", "b-2_list.csv": "2025", "notes.txt": "2024"}
 CASES = {
     "plain": Case(
-        {"acme_offer.pdf": "2023", "b-2_list.csv": "2022", "acme_c.txt": "2022", "notes": "2023"}
+        {
+            "acme_offer.pdf": "2023",
+            "b-2_list.csv": "2022",
+            "acme_c.txt": "2022",
+            "notes": "2023",
+            EMPTY: "2022",
+        }
     ),
     "spaces": Case(
         {
@@ -229,6 +239,11 @@ def _tree_problem(
         wrong = sorted(path for path in found.keys() | files if found.get(path) != files.get(path))
         where = "not where it should be" if wrong[0] in files else "where it should not be"
         return _fail(f"{len(wrong)} files are wrong, e.g. {wrong[0]!r:.80} is {where}")
+    times = {text: time for _, kind, text, time in wanted.entries() if kind == "file"}
+    for path, text in found.items():
+        mode, time = tree[path][2:]
+        if (mode, time) != (MODE, times[text]):
+            return _fail(f"{path!r:.80} has lost its permissions or its time of modification")
     folders = {path for path, entry in tree.items() if entry[0] == "dir"}
     if wanted.refuses and folders != wanted.folders():
         return _fail(f"it makes {sorted(folders - wanted.folders())[:2]} and was to do nothing")

@@ -22,6 +22,7 @@ def make(root, entries):
         elif kind == "file":
             with open(path, "w") as file:
                 file.write(text)
+            os.chmod(path, 0o640)
             os.utime(path, (time, time))
 
 
@@ -37,7 +38,9 @@ def tree(root):
                 found[key] = ["link", os.readlink(path)]
             elif os.path.isfile(path):
                 with open(path, "rb") as file:
-                    found[key] = ["file", base64.b64encode(file.read(20_000)).decode()]
+                    seen = os.fstat(file.fileno())
+                    text = base64.b64encode(file.read(20_000)).decode()
+                found[key] = ["file", text, seen.st_mode & 0o7777, int(seen.st_mtime)]
             else:
                 found[key] = ["other", ""]
             if len(found) > MOST_ENTRIES:

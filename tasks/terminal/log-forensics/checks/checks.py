@@ -16,6 +16,7 @@ from agentgym.verify.in_place import read_in_place
 
 REPORT = "/root/incident.json"
 MOST_BYTES = 2**18
+FIELDS = {"account", "address", "first_session", "exported_bytes"}
 
 
 def addresses(evidence: Evidence) -> CheckResult:
@@ -26,7 +27,10 @@ def addresses(evidence: Evidence) -> CheckResult:
     named = report.get("attacking_addresses")
     if not isinstance(named, list):
         return _fail(f"'attacking_addresses' must be a list, not {type(named).__name__}")
-    return _overlap({*map(_plain, named)}, set(_gold(evidence)["attacking_addresses"]))
+    plain = [*map(_plain, named)]
+    if len(set(plain)) < len(plain):
+        return _fail("'attacking_addresses' names an address more than once")
+    return _overlap(set(plain), set(_gold(evidence)["attacking_addresses"]))
 
 
 def accounts(evidence: Evidence) -> CheckResult:
@@ -51,14 +55,24 @@ def _compare(evidence: Evidence, fields: tuple[str, ...]) -> CheckResult:
     entries = report.get("taken_over")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return _fail(f"'taken_over' must be a list of objects, not {type(entries).__name__}")
+    if extra := sorted({key for entry in entries for key in entry} - FIELDS):
+        return _fail(f"'taken_over' has {extra[0]!r:.60}, which is not in the format")
     names = [_plain(entry.get("account")) for entry in entries]
     if len(set(names)) < len(names):
         return _fail("'taken_over' names an account more than once")
 
     def rows(source: Any) -> set[Hashable]:
-        return {tuple(_plain(entry.get(key)) for key in ("account", *fields)) for entry in source}
+        return {tuple(_field(entry, key) for key in ("account", *fields)) for entry in source}
 
     return _overlap(rows(entries), rows(_gold(evidence)["taken_over"]))
+
+
+def _field(entry: Mapping[str, Any], key: str) -> str:
+    """Return a field as text; the number of bytes has to be a number."""
+    value = entry.get(key)
+    if key == "exported_bytes" and isinstance(value, str):
+        return f"the text {value!r:.40}"
+    return _plain(value)
 
 
 def _plain(value: Any) -> str:
@@ -92,7 +106,11 @@ def _report(evidence: Evidence) -> Mapping[str, Any] | CheckResult:
         report = json.loads(read_in_place(evidence.after, REPORT, max_bytes=MOST_BYTES))
     except (ValueError, RecursionError) as error:
         return _fail(f"{REPORT} is not JSON: {error}")
-    return report if isinstance(report, dict) else _fail(f"{REPORT} must hold one JSON object")
+    if not isinstance(report, dict):
+        return _fail(f"{REPORT} must hold one JSON object")
+    if extra := sorted(report.keys() - {"attacking_addresses", "taken_over"}):
+        return _fail(f"{REPORT} has {extra[0]!r:.60}, which is not in the format")
+    return report
 
 
 def _gold(evidence: Evidence) -> Any:

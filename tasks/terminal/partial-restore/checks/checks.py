@@ -63,9 +63,14 @@ def no_leftovers(evidence: Evidence) -> CheckResult:
 
 
 def work_kept(evidence: Evidence) -> CheckResult:
-    """Files that people saved are unchanged."""
+    """Files that people saved are unchanged, with their permissions and times."""
     people = _gold(evidence)["people"]
-    kept = [path for path, digest in people.items() if _digest(evidence, path) == digest]
+    kept = []
+    for path, digest in people.items():
+        trees = (evidence.before, evidence.after)
+        had, has = (tree.stat(_at(evidence, path), follow=False) for tree in trees)
+        same = had and has and (had.mode, int(had.mtime_s)) == (has.mode, int(has.mtime_s))
+        kept += [path] * (bool(same) and _digest(evidence, path) == digest)
     return _share(kept, list(people), "files of the morning are as they were")
 
 

@@ -104,7 +104,7 @@ def replica_inherits(evidence: Evidence) -> CheckResult:
 
 
 def contents_intact(evidence: Evidence) -> CheckResult:
-    """Check that the share holds the same files, folders and links with the same contents."""
+    """Check that share and replica hold the same files, folders and links, times included."""
     before, after = (_below(tree, _root(evidence)) for tree in (evidence.before, evidence.after))
     if before != after:
         different = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
@@ -114,6 +114,13 @@ def contents_intact(evidence: Evidence) -> CheckResult:
             continue
         if evidence.before.read(path) != evidence.after.read(path, max_bytes=size):
             return CheckResult(CheckStatus.FAIL, f"{path!r} has other contents")
+        had, has = (tree.stat(path, follow=False) for tree in (evidence.before, evidence.after))
+        if had is None or has is None or int(had.mtime_s) != int(has.mtime_s):
+            return CheckResult(CheckStatus.FAIL, f"{path!r} has another time of modification")
+    if altered := _repair(evidence, times=1)[0]["altered"]:
+        return CheckResult(
+            CheckStatus.FAIL, f"the script alters {altered[0]!r:.200} of the replica"
+        )
     return CheckResult(CheckStatus.PASS, f"{len(before)} paths, contents unchanged")
 
 

@@ -6,6 +6,7 @@ not from tools that the script could have replaced.
 """
 
 import contextlib
+import hashlib
 import os
 import signal
 import stat
@@ -56,6 +57,23 @@ def outside(share):
                     found[path] = [seen.st_mode, seen.st_uid, seen.st_gid]
                     if path != folder:
                         found[path] += [seen.st_size, seen.st_mtime_ns]
+    return found
+
+
+def contents(share):
+    """Return what is not permissions, by path: kind, owner, group, and text and time of a file."""
+    found = {}
+    for folder, folders, names in os.walk(share):
+        for path in (folder, *(f"{folder}/{name}" for name in folders + names)):
+            with contextlib.suppress(OSError):
+                seen = os.lstat(path)
+                found[path] = [stat.S_IFMT(seen.st_mode), seen.st_uid, seen.st_gid]
+                if stat.S_ISLNK(seen.st_mode):
+                    found[path].append(os.readlink(path))
+                if stat.S_ISREG(seen.st_mode):
+                    with open(path, "rb") as file:
+                        found[path] += [hashlib.sha256(file.read(2**20)).hexdigest()]
+                    found[path] += [seen.st_size, seen.st_mtime_ns]
     return found
 
 
@@ -110,18 +128,25 @@ def inherited(folder, umask):
     return found
 
 
+def differing(before, after):
+    """Return the first paths that are not as they were."""
+    paths = before.keys() | after.keys()
+    return sorted(path for path in paths if before.get(path) != after.get(path))[:3]
+
+
 def answer(order):
-    before = outside(order["share"])
+    before, inside = outside(order["share"]), contents(order["share"])
     problem = repair(order["script"], order["times"])
-    after = outside(order["share"])
-    touched = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
+    touched = differing(before, outside(order["share"]))
+    altered = differing(inside, contents(order["share"]))
     listed = {path: rights(path) for path in order["list"]}
     made = [[*one, *inherited(*one)] for one in order["create"]]
     handing = [path for path in order["list"] if hands_down(path)]
     strangers = [path for path in order["list"] if admits_strangers(path)]
     return {
         "problem": problem,
-        "touched": sorted(touched)[:3],
+        "touched": touched,
+        "altered": altered,
         "listed": listed,
         "made": made,
         "handing": handing,

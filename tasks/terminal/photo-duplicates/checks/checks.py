@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
+from agentgym.verify.csv_lines import plain_lines
 
 LIBRARY, DUPLICATES = "/srv/photos/library", "/srv/photos/duplicates"
 MOST_BYTES = 2**18
@@ -69,7 +70,7 @@ def report(evidence: Evidence) -> CheckResult:
     pairs = _gold(evidence)["moved"].items()
     lines = [f"{path},{kept}" for path, kept in sorted(pairs, key=lambda pair: pair[0].encode())]
     text = _regular(evidence, "/srv/photos/report.csv").decode("utf-8", "replace")
-    head, *seen = [line.rstrip("\r") for line in text.split("\n") if line.strip()] or [""]
+    head, *seen = [line.rstrip("\r") for line in plain_lines(text) if line.strip()] or [""]
     if head != "moved,kept":
         return _fail(f"report.csv: begins with {head!r:.60}, expected 'moved,kept'")
     if seen == lines:
@@ -95,6 +96,8 @@ def rest_kept(evidence: Evidence) -> CheckResult:
         if path in gold["notes_moved"] or path in gold["changed"]:
             continue
         if _digest(evidence, f"{LIBRARY}/{path}") != digest:
+            if _written_again(evidence, path):
+                continue
             return _fail(f"{path} should have stayed as it was")
         stat = evidence.before.stat(f"{LIBRARY}/{path}")
         if stat is None or int(stat.mtime_s) != _files(evidence)[f"{LIBRARY}/{path}"][1]:
@@ -110,9 +113,23 @@ def nothing_lost(evidence: Evidence) -> CheckResult:
             return _fail(f"{path} is gone")
     for path, digest in gold["texts"].items():
         there = any(_digest(evidence, f"{top}/{path}") == digest for top in (LIBRARY, DUPLICATES))
-        if not there and path not in gold["changed"]:
+        if not there and path not in gold["changed"] and not _written_again(evidence, path):
             return _fail(f"{path} is gone")
     return CheckResult(CheckStatus.PASS, f"all {len(gold['files'])} photos are there")
+
+
+def _written_again(evidence: Evidence, path: str) -> bool:
+    """Whether a note of a photo that has copies holds what it did, in another layout.
+
+    Nothing had to be merged into it, but whoever merges all notes alike writes it again.
+    """
+    if path.removesuffix(".json") not in _gold(evidence)["moved"].values():
+        return False
+    try:
+        seen = json.loads(_regular(evidence, f"{LIBRARY}/{path}"))
+    except (GuestFileError, ValueError, RecursionError):
+        return False
+    return bool(seen == json.loads(evidence.before.read(f"{LIBRARY}/{path}")))
 
 
 def _share(right: int, total: int, what: str) -> CheckResult:

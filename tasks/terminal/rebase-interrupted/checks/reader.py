@@ -10,6 +10,7 @@ import subprocess
 
 STRANGE = ("commondir", "gitdir", "info", "hooks", "config", "config.worktree")
 FORMATS = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = %s\n"
+REFS = ("refs/heads", "refs/tags")
 MOST_COMMITS = 60
 MOST_FILES = 200
 MOST_CHARS = 25_000
@@ -71,7 +72,7 @@ class Repository:
 
     def refs(self):
         """Return the commit of each ref that leads to one which is there, with its history."""
-        listed = self.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")
+        listed = self.run("for-each-ref", "--format=%(objectname) %(refname)", *REFS)
         found = {}
         for line in listed.splitlines()[:100]:
             commit, _, ref = line.partition(" ")

@@ -25,6 +25,8 @@ ARTIFACTS = (
 PROBE = Path(__file__).with_name("probe.py")
 # Whoever tries the links counts as a visitor.
 MOST_VISITS = 500
+# 127.0.0.1, as /proc/net/tcp writes it.
+LOOPBACK = "0100007F"
 
 
 def left_running(evidence: Evidence) -> CheckResult:
@@ -34,7 +36,10 @@ def left_running(evidence: Evidence) -> CheckResult:
             told = f"port 8080 belongs to: {' '.join(process.argv)[:200]}"
             if not _is_linkd(process.argv):
                 return CheckResult(CheckStatus.FAIL, told)
-            started = _probe(evidence, "served")["argv"]
+            seen = _probe(evidence, "served")
+            started = seen["argv"]
+            if any(address != LOOPBACK for address in seen["listening"]):
+                return CheckResult(CheckStatus.FAIL, f"{told}, and listens to other machines too")
             if _configuration(process.argv) != _configuration(started):
                 started = " ".join(started)[:200]
                 return CheckResult(CheckStatus.FAIL, f"{told}; the service starts: {started}")
@@ -103,6 +108,12 @@ def links(evidence: Evidence) -> CheckResult:
     message = f"{len(wrong)} of {len(expected)} links do not redirect, for example {wrong[0]}"
     message += f"; {_start_problem(seen['start'])}".rstrip("; ")
     return CheckResult(CheckStatus.FAIL, message, score=1 - len(wrong) / len(expected))
+
+
+def state_in_place(evidence: Evidence) -> CheckResult:
+    """Check that a start writes nothing outside of /srv/linkd and its log folder."""
+    written = _probe(evidence, "served")["written"]
+    return _complain(f"a start writes {written[0]}" if written else "")
 
 
 def rows(evidence: Evidence) -> CheckResult:

@@ -16,6 +16,10 @@ import subprocess
 
 HOME = "/srv/linkd"
 MOST_ROWS = 5_000
+PORT = 8080
+# Where state could go instead of below /srv/linkd.
+ELSEWHERE = ("/tmp", "/var", "/run", "/dev/shm", "/root", "/home", "/etc", "/opt", "/usr/local")
+LOGS = "/var/log/linkd"
 
 
 def service(verb):
@@ -74,9 +78,35 @@ def kept(_):
     return found
 
 
+def listening():
+    """Return the addresses, as the kernel writes them, at which the port is listened to."""
+    found = []
+    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError), open(path) as file:
+            rows = [line.split() for line in file.readlines()[1:]]
+            ends = [row[1].split(":") for row in rows if row[3] == "0A"]  # TCP_LISTEN
+            found += [address for address, port in ends if int(port, 16) == PORT]
+    return found
+
+
+def files_elsewhere():
+    found = set()
+    for top in ELSEWHERE:
+        for folder, folders, names in os.walk(top):
+            if folder == LOGS:
+                folders.clear()
+                continue
+            found |= {f"{folder}/{name}" for name in names}
+    return found
+
+
 def served(slugs):
-    """Return how linkd was started, and which rows the database holds that it has open."""
+    """Return how linkd was started, where it listens, what it writes outside of its folders, and
+    which rows the database holds that it has open."""
+    before = files_elsewhere()
     seen = start(slugs)
+    seen["listening"] = listening()
+    seen["written"] = sorted(files_elsewhere() - before)[:3]
     for process in glob.glob("/proc/[0-9]*"):
         with contextlib.suppress(OSError), open(f"{process}/cmdline", "rb") as file:
             argv = [part.decode(errors="replace") for part in file.read().split(b"\0")[:-1]]

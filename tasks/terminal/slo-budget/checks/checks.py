@@ -8,10 +8,11 @@ import re
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify.csv_lines import plain_lines
 
 HEADERS = {"budget": "service,valid,bad,sli,budget_used", "alerts": "service,first,last"}
 # Half of the last decimal, and a little for those who compute in binary.
-TOLERANCE = {3: 0.00051, 4: 0.051}
+TOLERANCE = {3: 0.000501, 4: 0.050001}
 FORMS = (r"\d{1,9}", r"\d{1,9}", r"\d{1,3}\.\d{3}", r"\d{1,6}\.\d")
 
 
@@ -83,7 +84,7 @@ def _report(evidence: Evidence, name: str) -> list[str]:
     if stat is None or stat.kind != "file":
         raise GuestFileError(f"{path}: is {stat.kind if stat else 'not there'}, expected a file")
     text = evidence.after.read(path, max_bytes=2**18).decode("utf-8", "replace")
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    lines = [line.rstrip() for line in plain_lines(text) if line.strip()]
     if lines[:1] != [HEADERS[name]]:
         raise GuestFileError(f"{path}: begins with {lines[:1]}, expected {HEADERS[name]!r}")
     return lines[1:]

@@ -21,6 +21,8 @@ PROBE = Path(__file__).with_name("probe.py")
 PORT = 7353
 RECORD = "/var/log/ratecard/calls.log"
 MOST_RECORDED = 32 * 2**20
+# What the record holds in the clean room, where only the script could change it.
+RECORDED = "basic us-west\nbasic eu-north\n"
 USAGE_TOLD = re.compile(r"usage: \S{0,80}invoice-totals FILE")
 # One process, like the vendor's; the price comes over a connection of bash's own.
 RATECARD = f"""#!/bin/bash
@@ -82,6 +84,7 @@ class Run:
     calls: int = 0
     processes: int = 0
     failure: str = ""
+    recorded: str = ""
 
     def difference(self) -> str:
         """Return how the output differs from the expected one; empty if it does not."""
@@ -108,13 +111,15 @@ def _run(evidence: Evidence, rows: int, timeout_s: float = 15.0, days: int = 1) 
     runs = []
     for usage, seen in zip(usages, answers, strict=True):
         failure = f"it ended with exit code {seen['code']}" if seen["code"] else ""
-        runs.append(Run(usage, seen["output"], seen["calls"], seen["processes"], failure))
+        told = (seen["output"], seen["calls"], seen["processes"])
+        runs.append(Run(usage, *told, failure, seen["recorded"]))
     return runs
 
 
 def _room(evidence: Evidence) -> Any:
     room = evidence.room([SCRIPT], shared=True)
     room.write("/srv/billing/bin/ratecard", RATECARD.encode(), mode=0o755)
+    room.write(RECORD, RECORDED.encode())
     return room
 
 
@@ -128,13 +133,16 @@ def usage_told(evidence: Evidence) -> CheckResult:
     return CheckResult(CheckStatus.PASS, "it tells how it is called")
 
 
-def calls_on_record(evidence: Evidence) -> CheckResult:
-    """The vendor's record of calls begins as it did; more may have come."""
+def calls_on_record(evidence: Evidence, rows: int) -> CheckResult:
+    """The vendor's record of calls begins as it did, also after a run; more may have come."""
     before = evidence.before.read(RECORD)
     stat = evidence.after.stat(RECORD, follow=False)
     if stat is None or stat.kind != "file":
         return CheckResult(CheckStatus.FAIL, f"{RECORD} is {stat.kind if stat else 'gone'}")
     kept = evidence.after.read(RECORD, max_bytes=MOST_RECORDED).startswith(before)
+    run = _run(evidence, rows, days=2)[0]
+    if kept and not run.failure and not run.recorded.startswith(RECORDED):
+        return CheckResult(CheckStatus.FAIL, f"a run takes calls out of {RECORD}")
     status = CheckStatus.PASS if kept else CheckStatus.FAIL
     return CheckResult(status, "the record goes on" if kept else f"{RECORD} has lost calls")
 

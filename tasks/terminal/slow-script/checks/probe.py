@@ -11,6 +11,7 @@ import subprocess
 import threading
 
 MOST_BYTES = 50_000
+RECORD = "/var/log/ratecard/calls.log"
 
 
 class Meter(threading.Thread):
@@ -65,7 +66,17 @@ def run(argv, meter):
         "calls": meter.calls,
         "processes": processes,
         "output": output.decode(errors="replace"),
+        "recorded": recorded(),
     }
+
+
+def recorded():
+    """Return the beginning of the record of calls; nothing if there is none any more."""
+    try:
+        with open(RECORD, "rb") as file:
+            return file.read(MOST_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def refusal(argv):

@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
+from agentgym.verify.csv_lines import plain_lines
 from agentgym.verify.subprocess_reader import ask
 
 MERGED = "/srv/stock/merged.db"
@@ -61,7 +62,7 @@ def conflicts(evidence: Evidence) -> CheckResult:
     """The report lists the conflicts; partial credit is the Jaccard index of its lines."""
     wanted = evidence.gold("conflicts.csv").decode().splitlines()
     text = _regular(evidence, REPORT).decode("utf-8", "replace")
-    seen = [line.rstrip() for line in text.splitlines() if line.strip()]
+    seen = [line.rstrip() for line in plain_lines(text) if line.strip()]
     if seen == wanted:
         return CheckResult(CheckStatus.PASS, f"all {len(wanted) - 1} conflicts")
     if not seen or seen[0] != wanted[0]:
