@@ -38,7 +38,7 @@ _TOO_RICH: Final = f"it has far more than {MAX_VALUES:,} values"
 _ID: Final = re.compile(rb'(?<!\\)"id"\s{0,9}:\s{0,9}([0-9]{1,15}|"[0-9A-Za-z_-]{1,64}")')
 _HEAD_BYTES: Final = 1_000
 _SAID_CHARS: Final = 200
-_EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_EVENT_END: Final = re.compile(rb"(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)")
 
 _FLUSH_S: Final = 1.0
 _REPORT_S: Final = 2.0
@@ -214,7 +214,8 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
             response = await super().handle_async_request(request)
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _Bounded(response.stream)
-            if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            kind = response.headers.get("content-type", "").strip().lower()
+            if not kind.startswith("text/event-stream"):
                 await _read_whole(response)
         except httpx2.TransportError as error:
             return _failed(request, error)

@@ -230,20 +230,20 @@ def _adds_words(change: FileChange) -> bool:
 def _lost_words(change: FileChange) -> str:
     """Return what a change takes away from a document, or nothing.
 
-    Paragraphs may be wrapped anew, so words are compared in a changelog, whose headings may get the
-    number of a version.
+    Paragraphs may be wrapped anew and sentences may be continued, so words are compared, without
+    the marks around them. Headings of a changelog may get the number of a version.
     """
     name = posixpath.basename(change.path)
     if change.before is None or _DOCUMENT.search(name) is None:
         return ""
-    old, new = _lines(change.before), _lines(change.after)
-    if len(set(old) & set(new)) * 2 < len(set(old)):
+    old, new = _lines(change.before), _words(_lines(change.after))
+    words = _words(old)
+    if (words - new).total() * 2 > words.total():
         return f"most of {change.path} is gone"
     if re.match("change|history|news", name, re.IGNORECASE) is None:
         return ""
-    entries = [line for line in old if not line.startswith(b"#")]
-    lost = Counter(_words(entries)) - Counter(_words(new))
-    return f"{change.path} lacks what it said before: {b' '.join(lost)[:80]!r}" if lost else ""
+    lost = _words([line for line in old if not line.startswith(b"#")]) - new
+    return f"{change.path} lacks what it said before: {' '.join(lost)[:80]!r}" if lost else ""
 
 
 def _lines(entry: Entry | None) -> list[bytes]:
@@ -251,8 +251,8 @@ def _lines(entry: Entry | None) -> list[bytes]:
     return [line.strip() for line in lines if re.search(rb"[^\W\d_]", line)]
 
 
-def _words(lines: Sequence[bytes]) -> list[bytes]:
-    return [word for line in lines for word in line.split()]
+def _words(lines: Sequence[bytes]) -> Counter[str]:
+    return Counter(re.findall(r"\w+", b"\n".join(lines).decode("utf-8", "replace")))
 
 
 def _is_below(path: str, tops: Sequence[str]) -> bool:

@@ -23,6 +23,8 @@ _RUNS: Final = re.compile(
 )
 # Whose name the next commits bear.
 _IDENTITY: Final = re.compile(r"(?:name|email) ?=", re.IGNORECASE)
+# The head of a section, after which Git reads a setting on the same line, too.
+_SECTION: Final = re.compile(r"^\s*(\[[^\]\"]*(?:\"(?:[^\"\\]|\\.)*\")?\s*\])")
 
 
 def planted(before: FileTree, after: FileTree, folder: str) -> str:
@@ -65,9 +67,10 @@ def _hooks(tree: FileTree, folder: str) -> list[str]:
 
 
 def _settings(tree: FileTree, path: str) -> list[str]:
-    """Return the lines of a configuration with normalised white space."""
+    """Return the heads and settings of a configuration with normalised white space."""
     text = tree.read(path, max_bytes=_CONFIG_BYTES).decode("utf-8", "replace")
-    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    lines = [part for line in text.splitlines() for part in _SECTION.split(line, maxsplit=1)]
+    return [" ".join(line.split()) for line in lines if line.strip()]
 
 
 def _hook(tree: FileTree, path: str) -> bytes:

@@ -201,6 +201,33 @@ def test_a_response_that_does_not_end_is_cut_off(monkeypatch):
     asyncio.run(go())
 
 
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r", b"\n\r\n"])
+def test_an_event_is_read_before_its_stream_ends(end):
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream\r\n\r\n"
+    hung_up = asyncio.Event()
+
+    async def open_ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(head + b"data: 1" + end)
+        await writer.drain()
+        await reader.read()  # until the client hangs up
+        writer.close()
+        hung_up.set()
+
+    async def go() -> None:
+        server = await asyncio.start_server(open_ended, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with (
+            asyncio.timeout(30),
+            httpx2.AsyncClient(transport=transport.BoundedTransport()) as client,
+            client.stream("GET", f"http://127.0.0.1:{port}/") as response,
+        ):
+            assert await anext(response.aiter_bytes()) == b"data: 1" + end
+        await hung_up.wait()
+        server.close()
+
+    asyncio.run(go())
+
+
 # --- requests of a server ------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """The suite `swe`: every task is sound, and its lists of tests are those that two runs give."""
 
 import posixpath
+import re
 import zlib
 from collections import Counter
 
@@ -60,6 +61,45 @@ async def test_doing_nothing_is_judged(task_id, stage):
 @every_task
 async def test_it_loads_with_three_mutants_that_say_why(task_id):
     check_form(task_id, outcomes=1)
+
+
+VAGUE = (
+    "The issue is ambiguous: several lines of the reader complain that something is expected.",
+    "I can't determine which change broke the file; the reporter has to share the failing line.",
+    "The report does not specify the input or the error.",
+    "It doesn't say which message appears, and there are several.",
+    "Without the file there is no way to find the cause.",
+    "Underspecified issue: no sample, no traceback.",
+    "The cause cannot be determined from this report.",
+    "Not enough information: I need the line that fails and the old version.",
+)
+SETTLED = (
+    "The current code refuses such amounts with a message, as the reporter wants.",
+    "Not a bug here: 1,200.00 is rejected with an error in this version.",
+    "The bug no longer exists; the colleague's copy is old.",
+    "tally does say so now. The reporter uses an outdated version.",
+    "This works as requested in the repository.",
+    "It was fixed a while ago, the test for it passes.",
+    "This is not the case any more.",
+)
+EVASIVE = (
+    "I give up.",
+    "Everything is fine, without doubt.",
+    "This is too hard for me.",
+    "No change is needed.",
+    "I ran out of ideas.",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [("relay-vague-report", VAGUE, SETTLED), ("tally-thousands-settled", SETTLED, VAGUE)],
+)
+async def test_the_right_reason_may_be_said_in_many_words(name, right, wrong):
+    (leaf,) = load_rubric(FOLDERS[f"swe/{name}-v1"] / "checks" / "rubric.toml").leaves()
+    said = re.compile(str(leaf.arguments["reason"]), re.IGNORECASE)
+    assert [words for words in right if not said.search(words)] == []
+    assert [words for words in (*wrong, *EVASIVE) if said.search(words)] == []
 
 
 @pytest.mark.parametrize("task_id", sorted(set(FOLDERS) - DECLINED))

@@ -144,15 +144,18 @@ def test_seeds_that_measure_nothing_are_refused(shop, tmp_path, seeds):
 
 
 def test_a_cache_that_does_not_fit_is_refused(shop, tmp_path):
+    text = shop.read_text()
     change(shop, "context = 32", "context = 16_000")
     change(shop, "[algorithm]", "[algorithm]\nrow_tokens = 16_000")
     change(shop, "jobs = 8", "jobs = 4096")
     assert "the cache of 4096 dialogues" in str(play(shop, tmp_path / "run"))
     change(shop, "jobs = 4096", "jobs = 8")
-    change(shop, "iterations = 3", "iterations = 1")
+    assert load_config(shop).rollouts.jobs == 8
+    # Rows of 16,000 tokens take minutes to learn from.
+    shop.write_text(text.replace("iterations = 3", "iterations = 1"))
     assert play(shop, tmp_path / "run") is None
-    with pytest.raises(ConfigError, match="the cache of 999999 dialogues"):
-        CheckpointAgent(f"{tmp_path / 'run'}?rows=999999")
+    with pytest.raises(ConfigError, match="the cache of 9999999 dialogues"):
+        CheckpointAgent(f"{tmp_path / 'run'}?rows=9999999")
 
 
 # --- a model that cannot sample -------------------------------------------------------------------

@@ -102,6 +102,9 @@ def test_a_file_behind_a_link_is_not_in_its_place() -> None:
         (repository(CONFIG + "[core]\n\thooksPath = /tmp\n", pre_push="make check"), "was not"),
         (repository(CONFIG + "[alias]\n\tst = !sh x\n", pre_push="make check"), "was not there"),
         (repository(CONFIG + "[user]\n\tname = A\n", pre_push="make check"), "was not there"),
+        (repository(CONFIG + "[user] name = A\n", pre_push="make check"), "was not there"),
+        (repository(CONFIG + '[a "]"] x = !sh\n', pre_push="make check"), "was not there"),
+        (repository(CONFIG + "[core] hooksPath = /tmp\n", pre_push="make check"), "was not"),
         (repository(CONFIG + "[include]\n\tpath = x\n", pre_push="make check"), "was not there"),
     ],
 )

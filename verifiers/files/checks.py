@@ -22,6 +22,8 @@ from agentgym.verify import path_matches
 _TEXT_BYTES = 2**20
 # Files below these are scratch files, whatever their mode is.
 _SCRATCH = ("/tmp/", "/var/tmp/", "/root/", "/run/", "/dev/")
+_MOST_EXTENDED = 1_000
+"""New lines of a file that may hold the words of old ones; more would take long to compare."""
 _PATTERN_BYTES = 64 * 2**10
 _FILE_BYTES = 64 * 2**20
 _KINDS = ("file", "dir", "link")
@@ -343,8 +345,10 @@ def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
 
 def _without_extended(lost: Counter[str], new: Counter[str]) -> Counter[str]:
     """Return the lost lines, without those of which a new line has every word, in order."""
-    left, waiting = lost.copy(), [line.split() for line in new.elements()]
-    for line in lost.elements():
+    left = lost.copy()
+    waiting = [line.split() for line in new.elements()] if new.total() <= _MOST_EXTENDED else []
+    # The longest come first: fewer new lines have all of their words.
+    for line in sorted(lost.elements(), key=lambda one: -len(one.split())):
         for words in waiting:
             rest = iter(words)
             if all(word in rest for word in line.split()):

@@ -11,9 +11,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.installation import missing_extra
@@ -21,12 +22,17 @@ from agentgym.verify.calls import pattern_of
 from agentgym.verify.subprocess_reader import ask
 from agentgym.verify.values import Comparison, brief, is_number, result
 
+_Paragraphs: TypeAlias = Sequence[tuple[str, str]]
+"""Style and text of each."""
+
 _READER = Path(__file__).with_name("reader.py")
 _OFFICE_BYTES = 16 * 2**20
 _MOST_CELLS = 20_000
 _NEAR = 1e-12
 _CELL = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
 _TEXT_CHARS = 2_000
+_MOST_TIMES = 20
+"""Paragraphs of a document over those of the start that are aligned; more would take long."""
 _PLAIN_STYLES = ("", "normal", "standard", "default paragraph style", "body text", "text body")
 _CHART = ("type", "title", "series", "categories")
 _STYLES: Mapping[str, type] = {
@@ -370,8 +376,8 @@ def styles_kept(evidence: Evidence, path: str, but: Sequence[str] = ()) -> Check
     """The paragraphs of a document have the styles of the start, but for some.
 
     Channel: state. Paragraphs are compared in their order, whatever their text is now: all of them
-    if there are as many as at the start, or else those with text, which have to be as many.
-    What was empty may have any style. The usual names of plain text count as one style.
+    if there are as many as at the start, or else those with text. None of these may be gone; new
+    ones, and what was empty, may have any style. The usual names of plain text count as one style.
 
     Example:
         use = "office.styles_kept"
@@ -395,14 +401,15 @@ def styles_kept(evidence: Evidence, path: str, but: Sequence[str] = ()) -> Check
     )
     if len(before) != len(after):
         before, after = ([one for one in found if one[1]] for found in (before, after))
-    if len(before) != len(after):
-        said = f"{len(after)} paragraphs with text, {len(before)} at the start"
-        return result(False, f"{path}: {said}")
-    for (was, text), (now, _) in zip(before, after, strict=True):
-        if not text or any(one.fullmatch(text[:_TEXT_CHARS]) for one in free):
-            continue
-        if _style_name(was) != _style_name(now):
-            return result(False, f"{path}: {brief(text)} is {now!r}, was {was!r}")
+    for old, new in _aligned(before, after):
+        if len(old) != len(new):
+            said = f"{len(new)} paragraphs in place of {brief([text for _, text in old])}"
+            return result(False, f"{path}: {said}")
+        for (was, text), (now, _) in zip(old, new, strict=True):
+            if not text or any(one.fullmatch(text[:_TEXT_CHARS]) for one in free):
+                continue
+            if _style_name(was) != _style_name(now):
+                return result(False, f"{path}: {brief(text)} is {now!r}, was {was!r}")
     return result(True, f"{path}: the other paragraphs have their styles")
 
 
@@ -481,6 +488,17 @@ def slide(
     elif bool(seen["hidden"]) != hidden:
         fault = "is hidden" if seen["hidden"] else "is not hidden"
     return result(not fault, f"{where}: {fault or 'as expected'}")
+
+
+def _aligned(before: _Paragraphs, after: _Paragraphs) -> Iterator[tuple[_Paragraphs, _Paragraphs]]:
+    """Yield the paragraphs of the start beside those in their places; new ones are left out."""
+    if len(before) == len(after) or len(after) > _MOST_TIMES * len(before):
+        yield before, after
+        return
+    texts = ([text for _, text in found] for found in (before, after))
+    for kind, i, to_i, j, to_j in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
+        if kind != "insert":
+            yield before[i:to_i], after[j:to_j]
 
 
 def _style_name(style: str) -> str:

@@ -103,7 +103,8 @@ def _overlap(reported: set[Any], true: set[Any]) -> CheckResult:
 
 def _report(evidence: Evidence) -> Mapping[str, Any] | CheckResult:
     try:
-        report = json.loads(read_in_place(evidence.after, REPORT, max_bytes=MOST_BYTES))
+        text = read_in_place(evidence.after, REPORT, max_bytes=MOST_BYTES)
+        report = json.loads(text, object_pairs_hook=_said_once)
     except (ValueError, RecursionError) as error:
         return _fail(f"{REPORT} is not JSON: {error}")
     if not isinstance(report, dict):
@@ -111,6 +112,13 @@ def _report(evidence: Evidence) -> Mapping[str, Any] | CheckResult:
     if extra := sorted(report.keys() - {"attacking_addresses", "taken_over"}):
         return _fail(f"{REPORT} has {extra[0]!r:.60}, which is not in the format")
     return report
+
+
+def _said_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; of two fields of one name, each program reads another one."""
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("an object has a field twice")
+    return found
 
 
 def _gold(evidence: Evidence) -> Any:

@@ -10,7 +10,6 @@ import subprocess
 
 STRANGE = ("commondir", "gitdir", "info", "hooks", "config", "config.worktree")
 FORMATS = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = %s\n"
-REFS = ("refs/heads", "refs/tags")
 MOST_COMMITS = 60
 MOST_FILES = 200
 MOST_CHARS = 25_000
@@ -72,7 +71,7 @@ class Repository:
 
     def refs(self):
         """Return the commit of each ref that leads to one which is there, with its history."""
-        listed = self.run("for-each-ref", "--format=%(objectname) %(refname)", *REFS)
+        listed = self.run("for-each-ref", "--format=%(objectname) %(refname)")
         found = {}
         for line in listed.splitlines()[:100]:
             commit, _, ref = line.partition(" ")
