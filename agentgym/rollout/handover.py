@@ -27,7 +27,7 @@ def pack(folder: Path) -> bytes:
     return data.getvalue()
 
 
-def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> None:
+def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> list[int]:
     """Merge a run into another one; it waits for the disk.
 
     Args:
@@ -35,6 +35,9 @@ def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> None:
         archive: What `pack` returned.
         planned: Planned episodes of the run, by the episodes of the archive that take their place.
             The others are added.
+
+    Returns:
+        The numbers of its episodes in the run.
 
     Raises:
         RecordError: It is no such archive, its run is damaged, or an episode is not planned.
@@ -44,7 +47,7 @@ def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> None:
         source = RunStore.open(Path(folder))
         try:
             _read_whole(source)
-            store.merge(source, planned, lambda size: no_room(store, size))
+            return [*store.merge(source, planned, lambda size: no_room(store, size)).values()]
         finally:
             source.close()
 
