@@ -34,7 +34,7 @@ def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> list[i
         store: The run, open for writing.
         archive: What `pack` returned.
         planned: Planned episodes of the run, by the episodes of the archive that take their place.
-            The others are added.
+            The others are added; they have to be forks or branches, which no result counts.
 
     Returns:
         The numbers of its episodes in the run.
@@ -46,7 +46,7 @@ def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> list[i
         unpack(archive, Path(folder))
         source = RunStore.open(Path(folder))
         try:
-            _read_whole(source)
+            _read_whole(source, planned)
             return [*store.merge(source, planned, lambda size: no_room(store, size)).values()]
         finally:
             source.close()
@@ -71,12 +71,14 @@ def unpack(data: bytes, folder: Path) -> None:
         raise RecordError(f"a worker returned no run: {error}") from error
 
 
-def _read_whole(source: RunStore) -> None:
+def _read_whole(source: RunStore, planned: Mapping[int, int]) -> None:
     """Read all episodes of a run once, so that nothing damaged is merged.
 
     Raises:
-        RecordError: Something is damaged.
+        RecordError: Something is damaged, or an episode was not asked for.
     """
     for row in source.episodes():
+        if row.parent is None and row.id not in planned:
+            raise RecordError(f"a worker returned episode {row.id}, which nobody has asked for")
         for _ in source.iter_steps(row.id):
             pass

@@ -1,4 +1,4 @@
-"""What workers return, checked before a run learns from it.
+"""Checks the results of workers before a run learns from them.
 
 A worker may be broken or run other code. What it returns has to answer the attempt that it was
 given, and its rewards have to be the scores that it has recorded.
