@@ -20,6 +20,7 @@ from agentgym.cluster.place import ClusterOptions, Role
 from agentgym.cluster.workers import WorkerLostError, Workers, WorkerStatistics
 from agentgym.env.outcome import failed
 from agentgym.env.recording import record_end
+from agentgym.errors import RecordError
 from agentgym.eval.episodes import Episodes
 from agentgym.eval.evaluate import run_all
 from agentgym.eval.progress import Progress
@@ -146,6 +147,8 @@ class RemoteEpisodes:
             sandbox = str(store.settings.get("sandbox", ""))
             await finish(record_end, store, row, sandbox, ending, 0.0)
         else:
+            if not isinstance(played, Played):
+                raise RecordError(f"a worker returned {type(played).__name__} and no episode")
             await finish(merge, store, played.archive, {_FIRST: row.id})
         done = await finish(store.episode, row.id)
         assert done.verdict is not None, "it is over"

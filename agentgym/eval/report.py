@@ -184,23 +184,25 @@ def _tasks(
     store: RunStore, rows: Sequence[EpisodeRow]
 ) -> Iterator[tuple[str, Iterator[EpisodeView]]]:
     """Yield each task with its finished episodes; steps are read as they are written."""
-    done = [row for row in rows if row.verdict is not None]
+    done: dict[str, list[EpisodeRow]] = {row.plan.task: [] for row in rows}
+    for row in rows:
+        if row.verdict is not None:
+            done[row.plan.task].append(row)
+    passed_too = sum(map(len, done.values())) <= ALL_STEPS_UP_TO
     room = STEPS_CHARS
 
     def views(task: str) -> Iterator[EpisodeView]:
         nonlocal room
-        for row in done:
-            if row.plan.task != task:
-                continue
+        for row in done[task]:
             mark, steps = _mark(row), None
-            if room > 0 and (len(done) <= ALL_STEPS_UP_TO or mark != "passed"):
+            if room > 0 and (passed_too or mark != "passed"):
                 begun = 0 if row.parent is None else row.parent[1]
                 steps = [_step(step) for step in store.steps(row.id)[begun:]]
                 room -= sum(step.size for step in steps)
             told, error = _shown(row.instruction), _shown(row.error)
             yield EpisodeView(row, _origin(row), mark, told, error, steps)
 
-    for task in dict.fromkeys(row.plan.task for row in rows):
+    for task in done:
         yield task, views(task)
 
 

@@ -57,6 +57,7 @@ class Endings:
         self._folder, self._database = folder, database
         self._packing, self._blobs = packing, blobs
         self._sizes: dict[str, int] | None = None
+        self._bytes = 0
 
     def begin(self, episode_id: int, began_s: float) -> None:
         """Record the start of an episode; a resumed episode keeps the time of its first start."""
@@ -77,8 +78,9 @@ class Endings:
             RecordError: The disk is full.
         """
         name = "" if state is None else self._blobs.put(state)
-        if state is not None and self._sizes is not None:
+        if state is not None and self._sizes is not None and name not in self._sizes:
             self._sizes[name] = len(state)
+            self._bytes += len(state)
         self._database.execute(
             "UPDATE endings SET ended_s = ?, evidence = ?, state = ?, state_bytes = ?, unkept = ?"
             " WHERE episode = ?",
@@ -139,7 +141,8 @@ class Endings:
         """Bytes of all kept final states. The writer reads the record once, not at each episode."""
         if self._sizes is None:
             self._sizes = self._read_sizes()
-        return sum(self._sizes.values())
+            self._bytes = sum(self._sizes.values())
+        return self._bytes
 
     def _read_sizes(self) -> dict[str, int]:
         rows = self._rows("SELECT state, MAX(state_bytes) AS n FROM endings GROUP BY state")

@@ -27,14 +27,17 @@ def pack(folder: Path) -> bytes:
     return data.getvalue()
 
 
-def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> None:
+def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> list[int]:
     """Merge a run into another one; it waits for the disk.
 
     Args:
         store: The run, open for writing.
         archive: What `pack` returned.
         planned: Planned episodes of the run, by the episodes of the archive that take their place.
-            The others are added.
+            The others are added; they have to be forks or branches, which no result counts.
+
+    Returns:
+        The numbers of its episodes in the run.
 
     Raises:
         RecordError: It is no such archive, its run is damaged, or an episode is not planned.
@@ -43,8 +46,8 @@ def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> None:
         unpack(archive, Path(folder))
         source = RunStore.open(Path(folder))
         try:
-            _read_whole(source)
-            store.merge(source, planned, lambda size: no_room(store, size))
+            _read_whole(source, planned)
+            return [*store.merge(source, planned, lambda size: no_room(store, size)).values()]
         finally:
             source.close()
 
@@ -68,12 +71,14 @@ def unpack(data: bytes, folder: Path) -> None:
         raise RecordError(f"a worker returned no run: {error}") from error
 
 
-def _read_whole(source: RunStore) -> None:
+def _read_whole(source: RunStore, planned: Mapping[int, int]) -> None:
     """Read all episodes of a run once, so that nothing damaged is merged.
 
     Raises:
-        RecordError: Something is damaged.
+        RecordError: Something is damaged, or an episode was not asked for.
     """
     for row in source.episodes():
+        if row.parent is None and row.id not in planned:
+            raise RecordError(f"a worker returned episode {row.id}, which nobody has asked for")
         for _ in source.iter_steps(row.id):
             pass

@@ -300,9 +300,11 @@ class DockerSandbox(Supervised):
         await to_thread(self._store.release, *snapshot.layers)
 
     async def _snapshot(self) -> Snapshot:
-        async with self._frozen():
-            finish = await self._freeze_aside()
-        return await self._as_snapshot(finish)
+        # An image has no holes.
+        async with self._store.disk.copying(lambda: size_of(self._upper, apparent=True)):
+            async with self._frozen():
+                finish = await self._freeze_aside()
+            return await self._as_snapshot(finish)
 
     async def seal(self) -> Snapshot:
         """End everything inside, keep the files as a snapshot, and close."""

@@ -251,7 +251,7 @@ class BubblewrapSandbox(Supervised):
 
     async def _snapshot(self) -> Snapshot:
         upper = f"{self._upper}/u"
-        async with self._frozen():
+        async with self._store.disk.copying(self._left), self._frozen():
             layers = self._layers
             if not self._store.is_empty(upper):
                 layers = (await to_thread(self._store.copy, [upper]), *layers)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -78,6 +78,8 @@ class DiskWatch:
         self._taken = 0
         # Space when the first sandbox started, and the part of it that guests may not fill.
         self._began = self._reserve = 0
+        # Bytes that copies in progress will take.
+        self._copied = 0
         self._emptying = asyncio.Lock()
         self._due: dict[asyncio.Event, int] = {}
         self._guests: dict[asyncio.Event, Written] = {}
@@ -169,6 +171,29 @@ class DiskWatch:
                 left_mb = self._space() / 2**20
                 raise SandboxError(f"{self._folder}: its disk is full; {left_mb:.0f} MB are left")
             await asyncio.sleep(_LOOK_S)
+
+    @contextlib.asynccontextmanager
+    async def copying(self, size: Callable[[], int]) -> AsyncIterator[None]:
+        """Hold room for a copy of what a sandbox wrote; sandboxes would be ended for the lack.
+
+        Args:
+            size: Measures what is copied; this may be slow.
+
+        Raises:
+            SandboxError: The copy would take space that guests may not fill.
+        """
+        size_bytes = await to_thread(size)
+        left = self._space() - self._copied - size_bytes
+        if size_bytes > self._reserve // 4 and left < self._reserve:
+            raise SandboxError(
+                f"{self._folder}: its disk has no room for a copy of {size_bytes / 2**20:,.0f} MB; "
+                f"{self._reserve / 2**20:,.0f} MB have to stay free"
+            )
+        self._copied += size_bytes
+        try:
+            yield
+        finally:
+            self._copied -= size_bytes
 
     def _begin(self) -> None:
         self._began = self._space()

@@ -6,14 +6,13 @@ import asyncio
 import gc
 import ipaddress
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from agentgym.errors import ConfigError
 from agentgym.installation import missing_extra
+from agentgym.session.accepting import ACCEPTED_AT_ONCE, AcceptingServer
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.connections import HttpConnection
 from agentgym.session.websocket_connection import Outbox, WebSocketConnection
@@ -127,12 +126,12 @@ async def serve(
     tls: dict[str, Any] = {}
     if certificate is not None:
         tls = {"ssl_certfile": certificate.chain, "ssl_keyfile": certificate.key}
-    server = _Server(
+    server = AcceptingServer(
         uvicorn.Config(
             app,
             http=HttpConnection,
             ws=_Connection,
-            backlog=64,  # this many are accepted before the first can be closed
+            backlog=ACCEPTED_AT_ONCE,
             log_level="critical",
             access_log=False,
             lifespan="off",
@@ -159,12 +158,3 @@ async def serve(
             connection.transport.abort()
         await asyncio.sleep(0)
     serving.result()  # A server that could not go on tells why.
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to its caller, because running episodes are recorded first."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Do nothing: the caller handles signals."""
-        yield

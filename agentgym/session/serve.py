@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import uvicorn
 
 from agentgym.errors import ConfigError
 from agentgym.services.http import listen
 from agentgym.services.mcp import over_stdio
+from agentgym.session.accepting import ACCEPTED_AT_ONCE, AcceptingServer
 from agentgym.session.admission import Admission
 from agentgym.session.connections import HttpConnection
 from agentgym.session.mcp import McpAdapter
@@ -73,11 +73,11 @@ async def serve_http(
         tell: Called with the address.
         token: Token that clients must send; empty serves every user of this machine.
     """
-    server = _Server(
+    server = AcceptingServer(
         uvicorn.Config(
             Admission(adapter.http_app(), token),
             http=_Connection,
-            backlog=64,  # this many are accepted before the first can be closed
+            backlog=ACCEPTED_AT_ONCE,
             log_level="error",
             access_log=False,
             ws="none",
@@ -98,12 +98,3 @@ async def serve_http(
 
 class _Connection(HttpConnection):
     most = 256
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to its caller, because running episodes are recorded first."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Do nothing: the caller handles signals."""
-        yield

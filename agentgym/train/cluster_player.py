@@ -27,6 +27,7 @@ from agentgym.rollout.handover import merge
 from agentgym.train.config import TrainConfig
 from agentgym.train.rollout_work import FIRST, Attempt, PlayedAttempt, RolloutWork, Weights
 from agentgym.train.rollouts import Assignment, Group, joined, plan_of
+from agentgym.train.worker_results import check_played, check_scores
 
 T = TypeVar("T")
 Tensors = Mapping[str, Any]
@@ -43,6 +44,7 @@ class ClusterPlayer:
         share: Puts weights where they can read them.
         jobs: Largest number of episodes at a time, on all workers.
         store: The record of what is learnt from, None: nothing is recorded.
+        forks: Whether attempts are trees.
 
     Attributes:
         busy_s: Sum of the wall times of the episodes that were learnt from, in seconds.
@@ -56,8 +58,10 @@ class ClusterPlayer:
         *,
         jobs: int,
         store: RunStore | None,
+        forks: bool = False,
     ) -> None:
         self._model, self._workers, self._share, self._store = model, workers, share, store
+        self._forks = forks
         self._weights: Weights | None = None
         self._slots, self._measuring = asyncio.Semaphore(jobs), asyncio.Semaphore(jobs)
         self.busy_s, self._failures = 0.0, 0
@@ -110,8 +114,9 @@ class ClusterPlayer:
 
     async def _attempt(self, assignment: Assignment, number: int, *, measures: bool) -> Group:
         assert self._weights is not None, "the first update comes before the first group"
+        attempt = Attempt(assignment, number, self._weights, measures)
         try:
-            played = await self._workers.do(Attempt(assignment, number, self._weights, measures))
+            played = await self._workers.do(attempt)
         except WorkerLostError as error:
             if not measures:
                 ending = failed(error)
@@ -122,14 +127,19 @@ class ClusterPlayer:
                     ),
                 )
             return Group(assignment, (), (f"error:{error.boundary}: {error}",))
+        # Measurements and rollouts without forks have one trajectory, if it is not missing.
+        forks = self._forks and not measures
+        check_played(played, attempt, self._weights.version, forks=forks)
         self._failures += played.failures
         if measures:
             return played.part
         self.busy_s += played.busy_s
-        await self._record(
-            *(assignment, number),
-            lambda store, id: merge(store, played.archive, {FIRST: id}),
-        )
+
+        def fill(store: RunStore, id: int) -> None:
+            merged = merge(store, played.archive, {FIRST: id})
+            check_scores(played.part, map(store.episode, merged))
+
+        await self._record(assignment, number, fill)
         return played.part
 
     async def _record(
@@ -189,7 +199,12 @@ async def open_cluster_player(
             lambda: start_worker(role, options.place, each), workers=options.workers, jobs=each
         )
         try:
-            yield ClusterPlayer(model, workers, share, jobs=config.rollouts.jobs, store=store)
+            yield ClusterPlayer(
+                *(model, workers, share),
+                jobs=config.rollouts.jobs,
+                store=store,
+                forks=config.rollouts.tree is not None,
+            )
         finally:
             await workers.close()
             for line in workers.statistics.told():

@@ -10,6 +10,7 @@ from typing import Any
 
 from agentgym.protocols import Evidence
 from agentgym.records import RowChange
+from agentgym.verify.rows import adding_actors
 
 
 class DiscardedRows:
@@ -23,11 +24,7 @@ class DiscardedRows:
     def __init__(self, evidence: Evidence, by: str) -> None:
         self._tables, self._names = evidence.tables_after, evidence.tables_after.names()
         self._added = {
-            (ref.table, ref.rowid)
-            for entry in evidence.calls
-            if by in (entry.actor, "anyone")
-            for ref in entry.changed
-            if ref.kind == "added"
+            place for place, actor in adding_actors(evidence).items() if by in (actor, "anyone")
         }
 
     def holds(self, change: RowChange) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.protocols import Evidence, Tables
-from agentgym.records import RowChange, RowRef
+from agentgym.records import RowChange
 from agentgym.verify.free_text import FreeText, free_text
 from agentgym.verify.matching import Matcher, fits, matchers, show_matchers
 from agentgym.verify.values import Bounds, brief
 
 Row: TypeAlias = Mapping[str, Any]
+Place: TypeAlias = tuple[str, int]
+"""A table and a rowid."""
 
 ACTORS: Final = ("agent", "user", "world", "anyone")
 _KINDS: Final = ("added", "changed", "removed")
@@ -33,8 +35,8 @@ def changes_by(evidence: Evidence, by: str) -> list[RowChange]:
     check_actor(by)
     if by == "anyone":
         return list(evidence.row_changes)
-    touched = {(ref.table, ref.rowid) for ref in _refs(evidence, by)}
-    return _of(evidence, touched)
+    first, last = _touched(evidence, by)
+    return [change for change in evidence.row_changes if _was(change) & first or _is(change) & last]
 
 
 def _added_by(evidence: Evidence, by: str) -> list[RowChange]:
@@ -43,22 +45,46 @@ def _added_by(evidence: Evidence, by: str) -> list[RowChange]:
     added = [change for change in evidence.row_changes if change.kind == "added"]
     if by == "anyone":
         return added
-    own = {(ref.table, ref.rowid) for ref in _refs(evidence, by) if ref.kind == "added"}
-    return [change for change in _of(evidence, own) if change.kind == "added"]
+    adders = adding_actors(evidence)
+    return [one for one in added if any(adders.get(place) == by for place in _is(one))]
 
 
-def _refs(evidence: Evidence, by: str) -> Iterator[RowRef]:
+def adding_actors(evidence: Evidence) -> dict[Place, str]:
+    """Return who has added the row that a rowid names at the end, of rows added since the setup."""
+    return {
+        (ref.table, ref.rowid): entry.actor
+        for entry in evidence.calls
+        for ref in entry.changed
+        if ref.kind == "added"
+    }
+
+
+def _touched(evidence: Evidence, by: str) -> tuple[set[Place], set[Place]]:
+    """Return where an actor has touched rows of the setup, and rows of the final state.
+
+    SQLite gives the rowid of a removed row to a later one, which is another row.
+    """
+    first, last, anew = set[Place](), set[Place](), set[Place]()
     for entry in evidence.calls:
-        if entry.actor == by:
-            yield from entry.changed
+        for ref in entry.changed:
+            place = ref.table, ref.rowid
+            if ref.kind == "added":
+                anew.add(place)
+                last.discard(place)
+            if entry.actor == by:
+                last.add(place)
+                first |= {place} - anew
+    return first, last
 
 
-def _of(evidence: Evidence, rows: Collection[tuple[str, int]]) -> list[RowChange]:
-    return [
-        change
-        for change in evidence.row_changes
-        if any((change.table, rowid) in rows for rowid in change.rowids)
-    ]
+def _was(change: RowChange) -> set[Place]:
+    """Return where a changed or removed row was at the setup."""
+    return set() if change.kind == "added" else {(change.table, change.rowids[0])}
+
+
+def _is(change: RowChange) -> set[Place]:
+    """Return where an added or changed row is at the end."""
+    return set() if change.kind == "removed" else {(change.table, change.rowids[-1])}
 
 
 def check_actor(by: object) -> None:

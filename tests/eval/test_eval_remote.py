@@ -195,3 +195,39 @@ async def test_a_worker_that_returns_another_episode_is_an_error(store):
         await RemoteEpisodes(store, workers).run(store.episode(1), lambda step: None)
     await workers.close()
     assert store.episode(1).state == "planned"
+
+
+async def test_an_episode_that_nobody_asked_for_is_not_counted(store, tmp_path, monkeypatch):
+    work = EpisodeWork(asdict(read_settings(store)), 1)
+    await work.open()
+    played = await work.do(store.episode(1).plan)
+    await work.close()
+    unpack(played.archive, tmp_path / "other")
+    with closing(sqlite3.connect(tmp_path / "other" / "run.db")) as database, database:
+        names = [
+            row[1] for row in database.execute("PRAGMA table_info(episodes)") if row[1] != "id"
+        ]
+        columns = ", ".join(names)
+        database.execute(f"INSERT INTO episodes ({columns}) SELECT {columns} FROM episodes")
+    workers, _ = workers_of(store)
+    await workers.close()
+
+    async def done(plan):
+        return Played(pack(tmp_path / "other"))
+
+    monkeypatch.setattr(workers, "do", done)
+    with pytest.raises(RecordError, match="a worker returned episode 2, which nobody has asked"):
+        await RemoteEpisodes(store, workers).run(store.episode(1), lambda step: None)
+    assert [row.state for row in store.episodes()] == ["planned"] * 4
+
+
+async def test_a_worker_that_returns_no_episode_is_an_error(store, monkeypatch):
+    workers, _ = workers_of(store)
+    await workers.close()
+
+    async def done(plan):
+        return None
+
+    monkeypatch.setattr(workers, "do", done)
+    with pytest.raises(RecordError, match="a worker returned NoneType and no episode"):
+        await RemoteEpisodes(store, workers).run(store.episode(1), lambda step: None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +15,7 @@ from synthetic_run import Runs, scored, telling, unscored
 
 from agentgym.eval import report
 from agentgym.eval.report import write_report
+from agentgym.eval.results import build_results
 from agentgym.record.store import RunStore
 from agentgym.records import CheckStatus, Grading, StepEvent, StepEventKind, StepGrade
 
@@ -258,3 +261,44 @@ def test_a_run_folder_may_have_a_name_that_is_no_utf8(tmp_path: Path) -> None:
     write_report(store, made.folder / "report.html")
     made.close()
     assert "run?" in (made.folder / "report.html").read_text()
+
+
+def lines_run(work: Callable[[], object]) -> int:
+    """Count the lines of agentgym.eval that run, a measure of time that no load changes."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        if not frame.f_globals.get("__name__", "").startswith("agentgym.eval"):
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("what", ["results", "report"])
+def test_time_grows_with_the_number_of_tasks_and_not_with_its_square(
+    tmp_path: Path, what: str
+) -> None:
+    def lines_for(tasks: int) -> int:
+        runs = Runs(tmp_path / f"run{tasks}")
+        store = runs.start(tasks=[f"demo/t{one}-v1" for one in range(tasks)])
+        for row in store.episodes():
+            runs.play(store, row, scored(1.0))
+        if what == "results":
+            found = lines_run(lambda: build_results(store))
+        else:
+            found = lines_run(lambda: write_report(store, tmp_path / "report.html"))
+        runs.close()
+        return found
+
+    lines_for(1)  # The first one also compiles what is compiled once.
+    few, many = lines_for(50), lines_for(200)
+    assert many < 4.4 * few

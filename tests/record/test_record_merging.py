@@ -176,6 +176,19 @@ def test_kept_bytes_count_merged_states(main, part):
     assert main.endings.kept_bytes == 100
 
 
+def test_kept_bytes_count_equal_states_once_and_follow_each_episode(main):
+    for episode_id, state in ((1, b"x" * 100), (2, b"x" * 100)):
+        assert main.endings.kept_bytes in (0, 100)
+        play(main, episode_id, state=state)
+    assert main.endings.kept_bytes == 100
+    main.reset_episode(1)
+    assert main.endings.kept_bytes == 100
+    main.reset_episode(2)
+    assert main.endings.kept_bytes == 0
+    play(main, state=b"y" * 7)
+    assert main.endings.kept_bytes == 7
+
+
 def test_gradings_stay_those_of_the_present_steps(main, part):
     play(part)
     grade = StepGrade(1, CheckStatus.PASS, "effect", value=0.5)

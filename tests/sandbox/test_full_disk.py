@@ -104,6 +104,33 @@ async def test_a_sandbox_waits_for_space_and_not_for_ever(provider, disk, monkey
     disk["space"] = 20 * MB
 
 
+async def test_a_live_snapshot_leaves_the_space_that_no_guest_may_fill(provider, disk):
+    box = await provider.start(RECIPE)
+    await write(box, "/root/small", MB)
+    disk["space"] = 16 * MB
+    await provider.discard(await box.snapshot())  # Too little to matter.
+    await write(box, "/root/large", 9 * MB)
+    disk["space"] = 20 * MB
+    for copy in (box.snapshot, box.fork):
+        with pytest.raises(SandboxError, match="no room for a copy of 10 MB; 16 MB have to stay"):
+            await copy()
+    disk["space"] = 30 * MB
+    await provider.discard(await box.snapshot())
+    assert (await box.exec(["stat", "/root/large"])).exit_code == 0
+
+
+async def test_live_snapshots_at_once_share_the_space(provider, disk):
+    boxes = [await provider.start(RECIPE) for _ in range(3)]
+    for box in boxes:
+        await write(box, "/root/large", 9 * MB)
+    disk["space"] = 30 * MB  # One copy fits.
+    found = await asyncio.gather(*(box.snapshot() for box in boxes), return_exceptions=True)
+    copied = [one for one in found if not isinstance(one, BaseException)]
+    assert len(copied) == 1
+    for one in copied:
+        await provider.discard(one)
+
+
 @pytest.mark.parametrize(("name", "told"), [("_LEAST_MB", "MB"), ("_LEAST_FILES", "files")])
 async def test_a_disk_that_is_full_at_once_is_refused(tmp_path, monkeypatch, name, told):
     monkeypatch.setattr(watch, name, 10**12)

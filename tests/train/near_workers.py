@@ -37,18 +37,21 @@ class NearWorker:
         if fleet.dying[key]:
             fleet.dying[key] -= 1
             raise WorkerLostError("its node is gone")
-        return pickle.loads(pickle.dumps(played))
+        return fleet.spoil(pickle.loads(pickle.dumps(played)))
 
     async def close(self):
         await self._work.close()
 
 
 class Fleet:
-    """Workers of one run; `dying` counts how often each attempt takes its worker with it."""
+    """Workers of one run; `dying` counts how often each attempt takes its worker with it.
 
-    def __init__(self, config, store=None, dying=(), jobs=4):
+    `spoil` changes what the workers return.
+    """
+
+    def __init__(self, config, store=None, dying=(), jobs=4, spoil=lambda played: played):
         self.dying, self.played, self.results = Counter(dict(dying)), Counter(), []
-        settings = None if store is None else dict(store.settings)
+        settings, self.spoil = None if store is None else dict(store.settings), spoil
 
         async def start():
             work = RolloutWork(config.model_dump_json(), 4, settings)
@@ -59,7 +62,7 @@ class Fleet:
 
 
 @asynccontextmanager
-async def near_player(run, dying=(), store=None, jobs=4):
+async def near_player(run, dying=(), store=None, jobs=4, spoil=lambda played: played):
     """Yield a player on two such workers, its fleet, its policy and its tasks.
 
     An attempt that kills its worker takes others with it, if the worker has several jobs.
@@ -69,9 +72,10 @@ async def near_player(run, dying=(), store=None, jobs=4):
     tasks = {name: load_built(name) for name in config.tasks}
     if config.rollouts.record and store is None:
         store = run.open_record([task.id for task in tasks.values()])
-    fleet = Fleet(config, store, dying, jobs)
+    fleet = Fleet(config, store, dying, jobs, spoil)
     told = (loaded.module, fleet.workers, NearShared)
-    player = ClusterPlayer(*told, jobs=config.rollouts.jobs, store=store)
+    forks = config.rollouts.tree is not None
+    player = ClusterPlayer(*told, jobs=config.rollouts.jobs, store=store, forks=forks)
     try:
         yield player, fleet, loaded, tasks
     finally:

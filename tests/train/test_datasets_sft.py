@@ -15,6 +15,7 @@ import pytest
 from offline_runs import BROKEN, FAILED, PASSED, TASK, fill, lay, play, step, write_refund
 from typer.testing import CliRunner
 
+from agentgym import catalogue
 from agentgym.cli.app import app
 from agentgym.errors import ConfigError, NotFoundError, RecordError
 from agentgym.record.store import EpisodePlan, RunStore
@@ -29,6 +30,7 @@ from agentgym.records import (
     TokenTrace,
     Verdict,
 )
+from agentgym.train.datasets.episodes import LeftOut
 from agentgym.train.datasets.faults import StepFault
 from agentgym.train.datasets.native import read_tokens
 from agentgym.train.datasets.supervised import Form
@@ -436,6 +438,29 @@ def test_tasks_that_are_gone_have_unknown_tools(shop, tmp_path):
         sft(run, "--out", tmp_path / "x.jsonl")
     run = lay(tmp_path / "two", [({"task": "demo/gone-v1"}, TOKENS, PASSED)])
     sft(run, "--out", tmp_path / "x.npz", "--form", "native")  # It needs no tools.
+
+
+def test_many_tasks_that_are_gone_are_told_in_few_lines_and_looked_up_once(
+    shop, tmp_path, monkeypatch
+):
+    listings = []
+    folders = catalogue.folders
+    monkeypatch.setattr(catalogue, "folders", lambda kind: listings.append(kind) or folders(kind))
+    gone = [({"task": f"demo/gone{number}-v1"}, MIXED, PASSED) for number in range(30)]
+    run = lay(tmp_path / "run", [*gone, ({}, MIXED, PASSED)])
+    told = sft(run, "--out", tmp_path / "x.jsonl")
+    assert "25 whose tools are unknown: no catalogue has these tasks" in told
+    assert "no task named 'demo/gone4-v1'" in told and "gone6" not in told
+    assert len(listings) < 10
+
+
+def test_reasons_beyond_twenty_are_told_in_one_line():
+    left_out = LeftOut()
+    for number in range(50):
+        left_out.note(f"with fault {number:02}", f"episode {number}", count=50 - number)
+    lines = left_out.lines()
+    assert len(lines) == 21 and lines[0] == "50 with fault 00 (first: episode 0)"
+    assert lines[-1] == f"{sum(range(1, 31))} for 30 further reasons"
 
 
 def test_a_file_that_is_no_data_set_is_refused(shop, tmp_path):

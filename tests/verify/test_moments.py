@@ -239,6 +239,33 @@ def judged(*given, allowed=ALLOWED, change=None):
     return check(evidence({}, services=played), allowed=allowed)
 
 
+@pytest.mark.parametrize(
+    ("table", "given"),
+    [
+        ("board_scratch", ("scratch mine", "scratch ", "world: scratch theirs")),
+        ("board_cell", ("put 6 1 7", "put 6 1 nothing", "world: put 7 1 8")),
+    ],
+)
+def test_a_row_with_the_rowid_of_one_that_is_gone_belongs_to_who_added_it(table, given):
+    played = play_services(SERVICES, calls(*given))
+    kinds = [
+        {(ref.rowid, ref.kind) for ref in entry.changed if ref.table == table}
+        for entry in played.calls
+    ]
+    assert kinds[0] & kinds[2]  # SQLite has used the rowid again.
+    cells = {"table": "board_cell", "kind": "changed", "where": {"row": 9}, "columns": ["value"]}
+    assert judged(*given, allowed=[cells]).status is CheckStatus.PASS
+    count, found = find_check("services.count", Path()), evidence({}, services=played)
+    new = {by: count(found, table=table, new=True, at_least=1, by=by) for by in ("agent", "world")}
+    assert [one.status for one in new.values()] == [CheckStatus.FAIL, CheckStatus.PASS]
+
+
+def test_a_row_that_was_removed_stays_the_doing_of_who_removed_it():
+    given = ("unshare 3 olga", "world: share 2 ben")
+    said = judged(*given, allowed=[])
+    assert said.status is CheckStatus.FAIL and "olga" in said.message
+
+
 HONEST = {
     "does it": ["share 1 ada", "edit 1 headline Plans of the spring"],
     "takes the share back and gives it again": ["share 1 ada", "unshare 1 ada", "share 1 ada"],

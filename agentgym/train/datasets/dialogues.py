@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
 
+from agentgym import catalogue
 from agentgym.agents.batch import place
 from agentgym.agents.dialogue import Pictures, opening, render, turns
 from agentgym.chat.toolcalls import ChatMessage
@@ -20,6 +23,9 @@ from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.train.datasets.episodes import RecordedEpisode
 from agentgym.train.datasets.faults import replies
+
+_ABSENT_EXPLAINED: Final = 5
+"""Number of tasks that no catalogue has, of which each has an error of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,7 @@ class Interfaces:
     def __init__(self, named: Named = NOTHING_NAMED) -> None:
         self._named = named
         self._known: dict[str, Interface] = {}
+        self._absent = 0
 
     def find(self, episode: RecordedEpisode) -> Interface:
         """Return the interface of an episode's task; its `problem` says why it is unknown."""
@@ -99,9 +106,19 @@ class Interfaces:
             return replace(found, max_steps=bound)
         return found
 
+    @cached_property
+    def _listed(self) -> frozenset[str]:
+        return frozenset(catalogue.folders("tasks"))
+
     def _read(self, name: str) -> Interface:
         try:
-            task = find_task(self._named.task(name))
+            task_id = self._named.task(name)
+            if catalogue.path_of(task_id) is None and task_id not in self._listed:
+                # The error with close matches reads all catalogues, and a run has many tasks.
+                self._absent += 1
+                if self._absent > _ABSENT_EXPLAINED:
+                    return Interface(problem="no catalogue has these tasks")
+            task = find_task(task_id)
             spec, tools = resolve_task(task).spec, tuple(offered_tools(task))
             limit = task.manifest.max_steps or spec.max_steps
             own = frozenset(tool.name for tool in spec.service_tools())

@@ -15,12 +15,16 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 from agentgym.errors import NotFoundError, RecordError
 from agentgym.record import codec
 from agentgym.record.episode_rows import EpisodeRow
 from agentgym.record.store import RunStore
 from agentgym.records import Step
+
+_REASONS: Final = 20
+"""Number of reasons that are named, because each task of a run may have one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +100,13 @@ class LeftOut:
         self.examples.setdefault(reason, example)
 
     def lines(self) -> list[str]:
-        """Return one line for each reason, the most frequent first."""
+        """Return one line for each reason, the most frequent first; the rest is one line."""
         ordered = sorted(self.reasons.items(), key=lambda pair: (-pair[1], pair[0]))
-        return [f"{count} {reason} (first: {self.examples[reason]})" for reason, count in ordered]
+        rest = ordered[_REASONS:]
+        return [
+            *(f"{n} {reason} (first: {self.examples[reason]})" for reason, n in ordered[:_REASONS]),
+            *([f"{sum(n for _, n in rest)} for {len(rest)} further reasons"] if rest else []),
+        ]
 
 
 class Episodes:
