@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from agentgym.errors import SandboxError
-from agentgym.sandbox.delta import is_keyword
+from agentgym.sandbox.delta import is_keyword, set_time
 from agentgym.sandbox.layer_changes import compare
 from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack, is_opaque, is_whiteout, scan
 
@@ -150,6 +150,7 @@ def _pack(
         f"SCHILY.xattr.{key}": value.decode("utf-8", "surrogateescape")
         for key, value in _attributes(path, opaque).items()
     }
+    set_time(member, info.st_mtime_ns)
     if member.isreg() and allowance is not None and not allowance.take(name, member.size):
         member.size = 0
     if not member.isreg():

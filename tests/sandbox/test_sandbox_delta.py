@@ -108,6 +108,39 @@ def test_every_kind_of_entry_survives(tmp_path, access):
         assert file.read(5) == b"end\0\0"
 
 
+TIMES_NS = (1, -1, 10_000, -500_000_000, 1_700_000_000_123_456_789, -(2**31) * 10**9, 2**33 * 10**9)
+
+
+def touched(layer):
+    layer.mkdir()
+    for number, time_ns in enumerate(TIMES_NS):
+        (layer / str(number)).touch()
+        os.utime(layer / str(number), ns=(time_ns, time_ns))
+    return [(layer / str(number)).stat().st_mtime_ns for number in range(len(TIMES_NS))]
+
+
+def test_times_survive_to_the_nanosecond(tmp_path):
+    times = touched(tmp_path / "layer")
+    delta.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *ROOM)
+    delta.unpack(str(tmp_path / "a.tar"), str(tmp_path / "copy"), OPAQUE, None, *ROOM)
+    copies = [(tmp_path / "copy" / str(number)).stat() for number in range(len(TIMES_NS))]
+    assert [copy.st_mtime_ns for copy in copies] == times
+
+
+def test_a_layer_of_docker_has_its_times_in_digits(tmp_path):
+    times = touched(tmp_path / "layer")
+    layer = io.BytesIO()
+    with tarfile.open(fileobj=layer, mode="w", format=tarfile.PAX_FORMAT) as packed:
+        pack(str(tmp_path / "layer"), packed, opaque=OPAQUE)
+    layer.seek(0)
+    with tarfile.open(fileobj=layer) as packed:
+        headers = {member.name: member.pax_headers.get("mtime") for member in packed}
+    assert [headers[str(number)] for number in range(4)] == [
+        *("0.000000001", "-0.000000001", "0.000010000", "-0.500000000")
+    ]
+    assert headers["4"] == f"{times[4] // 10**9}.{times[4] % 10**9:09d}"
+
+
 @pytest.mark.parametrize("room", [(10_000, 1000), (1 << 24, 5)])
 def test_a_layer_over_the_bounds_is_refused(tmp_path, room):
     fill(tmp_path / "layer")
@@ -139,6 +172,8 @@ HOSTILE = {
     "twice": [member("a"), member("a")],
     "redirect": [member("d", tarfile.DIRTYPE, pax_headers=OVERLAY)],
     "owner": [member("a", uid=1 << 20)],
+    "time": [member("a", mtime=10**20)],
+    "time without an end": [member("a", pax_headers={"mtime": "inf"})],
     "many": [member(str(n)) for n in range(30)],
     "ends early": [member("a", size=500_000)],
 }
