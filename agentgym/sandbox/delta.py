@@ -29,6 +29,8 @@ _APPARENT_BYTES = 1 << 40
 _DEADLINE_S = 20.0
 _TIME = re.compile(r"(-?)([0-9]{1,12})(?:\.([0-9]*))?")
 _NS = 10**9
+# The largest id of a guest with a user namespace; the number that stands for no id in the kernel.
+_NOBODY, _NO_ID = 2**16 - 2, 2**32 - 1
 
 
 def _too_much(why: str) -> OSError:
@@ -156,7 +158,8 @@ def set_time(member: tarfile.TarInfo, time_ns: int) -> None:
     member.mtime, rest_ns = divmod(time_ns, _NS)
     if rest_ns:
         seconds, rest_ns = divmod(abs(time_ns), _NS)
-        member.pax_headers["mtime"] = f"{'-' * (time_ns < 0)}{seconds}.{rest_ns:09d}"
+        text = f"{'-' * (time_ns < 0)}{seconds}.{rest_ns:09d}"
+        member.pax_headers = {**member.pax_headers, "mtime": text}
 
 
 def _time_ns(member: tarfile.TarInfo) -> int:
@@ -379,10 +382,11 @@ def _write_file(archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) ->
 
 
 def _finish(member: tarfile.TarInfo, path: str, opaque: str, first_id: int | None) -> None:
-    if not (0 <= member.uid < 2**16 and 0 <= member.gid < 2**16):
+    if not (0 <= member.uid < _NO_ID and 0 <= member.gid < _NO_ID):
         raise OSError(errno.EINVAL, f"{member.name[:200]!r} belongs to user {member.uid}")
     if first_id is not None:
-        os.chown(path, first_id + member.uid, first_id + member.gid, follow_symlinks=False)
+        owner, group = (_host_id(number, first_id) for number in (member.uid, member.gid))
+        os.chown(path, owner, group, follow_symlinks=False)
     if member.issym() or member.ischr():
         return
     os.chmod(path, stat.S_IMODE(member.mode))
@@ -393,6 +397,11 @@ def _finish(member: tarfile.TarInfo, path: str, opaque: str, first_id: int | Non
             _set_attribute(path, key[len(_XATTR) :], value)
     time_ns = _time_ns(member)
     os.utime(path, ns=(time_ns, time_ns))
+
+
+def _host_id(number: int, first_id: int) -> int:
+    """Return the id on this host: without a user namespace a guest can give files to any id."""
+    return number if first_id == 0 else first_id + min(number, _NOBODY)
 
 
 def _set_attribute(path: str, key: str, value: str) -> None:

@@ -171,7 +171,7 @@ HOSTILE = {
     "disk": [member("sda", tarfile.BLKTYPE, devmajor=8)],
     "twice": [member("a"), member("a")],
     "redirect": [member("d", tarfile.DIRTYPE, pax_headers=OVERLAY)],
-    "owner": [member("a", uid=1 << 20)],
+    "owner": [member("a", uid=1 << 40)],
     "time": [member("a", mtime=10**20)],
     "time without an end": [member("a", pax_headers={"mtime": "inf"})],
     "many": [member(str(n)) for n in range(30)],
@@ -190,3 +190,20 @@ def test_a_hostile_archive_is_refused_and_writes_nothing_outside(tmp_path, name)
     with pytest.raises(OSError):
         delta.unpack(*(str(tmp_path / "a.tar"), str(tmp_path / "layer"), OPAQUE, None), 1 << 20, 20)
     assert sorted(tmp_path.iterdir()) == [*before, tmp_path / "layer"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize(
+    ("first_id", "owners"),
+    [(0, (65_535, 65_536, 4_294_967_294)), (100_000, (165_534, 165_534, 165_534))],
+    ids=["ids of the host", "ids of a user namespace"],
+)
+def test_a_file_of_any_owner_is_kept(tmp_path, first_id, owners):
+    (tmp_path / "layer").mkdir()
+    for name in (65_535, 65_536, 4_294_967_294):
+        (tmp_path / "layer" / str(name)).touch()
+        os.chown(tmp_path / "layer" / str(name), name, name)
+    delta.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *ROOM)
+    delta.unpack(str(tmp_path / "a.tar"), str(tmp_path / "copy"), OPAQUE, first_id, *ROOM)
+    copies = sorted((tmp_path / "copy").iterdir(), key=lambda path: int(path.name))
+    assert tuple(path.stat().st_uid for path in copies) == owners
