@@ -102,30 +102,49 @@ def pack(
     Raises:
         SandboxError: The caller has given up the layer.
     """
-    # By level: the folder, and names of folders in it that are still to be packed. A guest can make
-    # so many folders that a list of all their paths would fill the memory.
-    levels: list[tuple[str, list[str]]] = [("", [""])]
+    # By level: the folder, its name in the archive, and the folders in it that are still to be
+    # packed. A guest can make so many folders that a list of all their paths would fill the memory.
+    levels: list[tuple[str, str, list[tuple[str, str]]]] = [("", "", [("", "")])]
     linked: dict[tuple[int, int], str] = vars(archive)["inodes"]
     while levels:
-        prefix, names = levels[-1]
+        place, prefix, names = levels[-1]
         if not names:
             levels.pop()
             continue
-        inner = f"{prefix}{names.pop()}"
-        inner += "/" if inner else ""
+        name, member = names.pop()
+        place, prefix = (f"{place}{name}/", f"{prefix}{member}/") if name else ("", "")
         folders = []
-        for name, info in sorted(scan(f"{folder}/{inner}")):
-            # In the format such a name is a deletion, so a guest's file with that name is left out.
-            if not name.startswith(_WHITEOUT):
-                member = f"{inner}{name}"
-                _pack(f"{folder}/{member}", member, info, archive, opaque, allowance)
-                # The archive would keep every name, of which a guest can make gigabytes.
-                archive.getmembers().clear()
-                if info.st_nlink == 1:
-                    linked.pop((info.st_ino, info.st_dev), None)
-                if stat.S_ISDIR(info.st_mode):
-                    folders.append(name)
-        levels.append((inner, folders))
+        for name, member, info in _named(scan(f"{folder}/{place}")):
+            _pack(f"{folder}/{place}{name}", f"{prefix}{member}", info, archive, opaque, allowance)
+            # The archive would keep every name, of which a guest can make gigabytes.
+            archive.getmembers().clear()
+            if info.st_nlink == 1:
+                linked.pop((info.st_ino, info.st_dev), None)
+            if stat.S_ISDIR(info.st_mode):
+                folders.append((name, member))
+        levels.append((place, prefix, folders))
+
+
+def _named(
+    entries: list[tuple[str, os.stat_result]],
+) -> Iterator[tuple[str, str, os.stat_result]]:
+    """Yield the entries of a folder, sorted, each with its name in the archive.
+
+    In the format a name with ``.wh.`` is a deletion. A guest's file with such a name gets another
+    one, so that it cannot hide from the judge.
+    """
+    taken, number = {name for name, _ in entries}, 0
+    for name, info in sorted(entries):
+        member = name
+        if name.startswith(_WHITEOUT):
+            if is_whiteout(info):
+                continue
+            member = f"_{name[1:]}"
+            while member in taken:
+                number += 1
+                member = f"_wh.{number}"
+            taken.add(member)
+        yield name, member, info
 
 
 def _pack(

@@ -141,6 +141,26 @@ def test_a_layer_of_docker_has_its_times_in_digits(tmp_path):
     assert headers["4"] == f"{times[4] // 10**9}.{times[4] % 10**9:09d}"
 
 
+def test_a_layer_of_docker_hides_no_name(tmp_path):
+    layer = tmp_path / "layer"
+    names = (".wh.a", "_wh.a", ".wh..wh..opq", ".wh.", ".wh." + "n" * 251, "folder/.wh.b/.wh.c/d")
+    for name in names:
+        (layer / name).parent.mkdir(parents=True, exist_ok=True)
+        (layer / name).write_text(name)
+    os.link(layer / ".wh.a", layer / "z")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        pack(str(layer), archive, opaque=OPAQUE)
+    packed.seek(0)
+    with tarfile.open(fileobj=packed) as archive:
+        members = [member for member in archive if not member.isdir()]
+        texts = {archive.extractfile(member).read().decode() for member in members}
+    assert texts == set(names)
+    found = {member.name for member in members}
+    assert len(found) == len(names) + 1
+    assert not any(part.startswith(".wh.") for name in found for part in name.split("/"))
+
+
 @pytest.mark.parametrize("room", [(10_000, 1000), (1 << 24, 5)])
 def test_a_layer_over_the_bounds_is_refused(tmp_path, room):
     fill(tmp_path / "layer")
