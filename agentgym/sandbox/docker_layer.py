@@ -17,6 +17,7 @@ import platform
 import shutil
 import stat
 import tarfile
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -63,6 +64,28 @@ class Allowance:
         self.left_out: list[str] = []
         self._left = limit_bytes
         self._stopped = stopped
+        # Of the largest files that fit: their size, and how many of this size fit.
+        self._largest: int | None = None
+        self._of_largest = 0
+
+    def measure(self, folder: str) -> None:
+        """Have the largest files left out, if those below a folder do not all fit.
+
+        If it were the last ones, a guest could choose by its holes which file no judge sees.
+
+        Raises:
+            SandboxError: The caller has given up the layer.
+        """
+        sizes = array("q", _sizes(folder, self.go_on))
+        if sum(sizes) <= self._left:
+            return
+        left, self._largest = self._left, 0
+        for size in sorted(sizes):
+            left -= size
+            if left < 0:
+                break
+            self._of_largest = self._of_largest + 1 if size == self._largest else 1
+            self._largest = size
 
     def take(self, name: str, size: int) -> bool:
         """Return whether a file fits, and count it if so.
@@ -71,7 +94,10 @@ class Allowance:
             SandboxError: The caller has given up the layer.
         """
         self.go_on()
-        fits = size <= self._left
+        fits = size <= self._left and (self._largest is None or size <= self._largest)
+        if fits and size == self._largest:
+            fits = self._of_largest > 0
+            self._of_largest -= 1
         if fits:
             self._left -= size
         else:
@@ -82,6 +108,27 @@ class Allowance:
         """Raise a SandboxError if the caller has given up the layer."""
         if self._stopped():
             raise SandboxError("freezing the files was stopped")
+
+
+def _sizes(folder: str, go_on: Callable[[], None]) -> Iterator[int]:
+    """Yield the sizes of the regular files in a folder, of a file with several names once."""
+    seen: set[int] = set()
+    levels: list[tuple[str, list[str]]] = [("", [""])]
+    while levels:
+        place, names = levels[-1]
+        if not names:
+            levels.pop()
+            continue
+        go_on()
+        name = names.pop()
+        place += f"{name}/" if name else ""
+        found = scan(f"{folder}/{place}")
+        for _, info in found:
+            if stat.S_ISREG(info.st_mode) and (info.st_nlink == 1 or info.st_ino not in seen):
+                if info.st_nlink > 1:
+                    seen.add(info.st_ino)
+                yield info.st_size
+        levels.append((place, [name for name, info in found if stat.S_ISDIR(info.st_mode)]))
 
 
 def pack(
@@ -106,6 +153,8 @@ def pack(
     # packed. A guest can make so many folders that a list of all their paths would fill the memory.
     levels: list[tuple[str, str, list[tuple[str, str]]]] = [("", "", [("", "")])]
     linked: dict[tuple[int, int], str] = vars(archive)["inodes"]
+    if allowance is not None:
+        allowance.measure(folder)
     while levels:
         place, prefix, names = levels[-1]
         if not names:
