@@ -9,6 +9,7 @@ container, without POSIX ACLs and with times cut to seconds.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import io
 import json
@@ -26,7 +27,14 @@ from typing import IO
 from agentgym.errors import SandboxError
 from agentgym.sandbox.delta import is_keyword, set_time
 from agentgym.sandbox.layer_changes import compare
-from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack, is_opaque, is_whiteout, scan
+from agentgym.sandbox.layer_stack import (
+    TRUSTED_OPAQUE,
+    Stack,
+    entries,
+    is_opaque,
+    is_whiteout,
+    scan,
+)
 
 # Docker's own layer between image and container covers these with empty files.
 COVERED = ("/.dockerenv", "/etc/hosts", "/etc/mtab", "/etc/resolv.conf")
@@ -58,10 +66,12 @@ class Allowance:
 
     Attributes:
         left_out: Names of the files that did not fit; the layer has them empty.
+        too_deep: Whether folders are nested deeper than a path can name; the layer lacks them.
     """
 
     def __init__(self, limit_bytes: int, stopped: Callable[[], bool] = lambda: False) -> None:
         self.left_out: list[str] = []
+        self.too_deep = False
         self._left = limit_bytes
         self._stopped = stopped
         # Of the largest files that fit: their size, and how many of this size fit.
@@ -69,14 +79,14 @@ class Allowance:
         self._of_largest = 0
 
     def measure(self, folder: str) -> None:
-        """Have the largest files left out, if those below a folder do not all fit.
+        """Look at all files below a folder; if they do not all fit, the largest are left out.
 
         If it were the last ones, a guest could choose by its holes which file no judge sees.
 
         Raises:
             SandboxError: The caller has given up the layer.
         """
-        sizes = array("q", _sizes(folder, self.go_on))
+        sizes = array("q", self._sizes(folder))
         if sum(sizes) <= self._left:
             return
         left, self._largest = self._left, 0
@@ -86,6 +96,36 @@ class Allowance:
                 break
             self._of_largest = self._of_largest + 1 if size == self._largest else 1
             self._largest = size
+
+    def _sizes(self, folder: str) -> Iterator[int]:
+        """Yield the sizes of the regular files in a folder, of a file with several names once."""
+        seen: set[int] = set()
+        levels: list[tuple[str, list[str]]] = [("", [""])]
+        while levels:
+            place, names = levels[-1]
+            if not names:
+                levels.pop()
+                continue
+            self.go_on()
+            name = names.pop()
+            place += f"{name}/" if name else ""
+            inner = []
+            for name, info in self._entries(f"{folder}/{place}"):
+                if stat.S_ISDIR(info.st_mode):
+                    inner.append(name)
+                if stat.S_ISREG(info.st_mode) and (info.st_nlink == 1 or info.st_ino not in seen):
+                    if info.st_nlink > 1:
+                        seen.add(info.st_ino)
+                    yield info.st_size
+            levels.append((place, inner))
+
+    def _entries(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
+        try:
+            yield from entries(folder, whole=True)
+        except OSError as error:
+            if error.errno != errno.EOVERFLOW:
+                raise
+            self.too_deep = True
 
     def take(self, name: str, size: int) -> bool:
         """Return whether a file fits, and count it if so.
@@ -110,27 +150,6 @@ class Allowance:
             raise SandboxError("freezing the files was stopped")
 
 
-def _sizes(folder: str, go_on: Callable[[], None]) -> Iterator[int]:
-    """Yield the sizes of the regular files in a folder, of a file with several names once."""
-    seen: set[int] = set()
-    levels: list[tuple[str, list[str]]] = [("", [""])]
-    while levels:
-        place, names = levels[-1]
-        if not names:
-            levels.pop()
-            continue
-        go_on()
-        name = names.pop()
-        place += f"{name}/" if name else ""
-        found = scan(f"{folder}/{place}")
-        for _, info in found:
-            if stat.S_ISREG(info.st_mode) and (info.st_nlink == 1 or info.st_ino not in seen):
-                if info.st_nlink > 1:
-                    seen.add(info.st_ino)
-                yield info.st_size
-        levels.append((place, [name for name, info in found if stat.S_ISDIR(info.st_mode)]))
-
-
 def pack(
     folder: str,
     archive: tarfile.TarFile,
@@ -153,8 +172,6 @@ def pack(
     # packed. A guest can make so many folders that a list of all their paths would fill the memory.
     levels: list[tuple[str, str, list[tuple[str, str]]]] = [("", "", [("", "")])]
     linked: dict[tuple[int, int], str] = vars(archive)["inodes"]
-    if allowance is not None:
-        allowance.measure(folder)
     while levels:
         place, prefix, names = levels[-1]
         if not names:
@@ -175,15 +192,15 @@ def pack(
 
 
 def _named(
-    entries: list[tuple[str, os.stat_result]],
+    found: list[tuple[str, os.stat_result]],
 ) -> Iterator[tuple[str, str, os.stat_result]]:
     """Yield the entries of a folder, sorted, each with its name in the archive.
 
     In the format a name with ``.wh.`` is a deletion. A guest's file with such a name gets another
     one, so that it cannot hide from the judge.
     """
-    taken, number = {name for name, _ in entries}, 0
-    for name, info in sorted(entries):
+    taken, number = {name for name, _ in found}, 0
+    for name, info in sorted(found):
         member = name
         if name.startswith(_WHITEOUT):
             if is_whiteout(info):

@@ -26,6 +26,7 @@ def sparse(path, size):
 
 
 def packed(folder, allowance):
+    allowance.measure(str(folder))
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         pack(str(folder), archive, allowance=allowance)
