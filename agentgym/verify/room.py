@@ -345,7 +345,8 @@ def _below(after: FileTree, artifact: str) -> Iterator[tuple[str, FileStat]]:
 def _add(archive: tarfile.TarFile, path: str, stat: FileStat, after: FileTree) -> None:
     member = tarfile.TarInfo(path.lstrip("/"))
     member.mode = stat.mode
-    set_time(member, round(stat.mtime_s * 1e9))
+    seconds, rest = divmod(stat.mtime_s, 1.0)
+    set_time(member, int(seconds) * 10**9 + round(rest * 1e9))
     if stat.kind == "file":
         data = after.read(path, max_bytes=stat.size)
         member.size = len(data)
