@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import tarfile
 import time
@@ -26,6 +27,10 @@ _XATTR, _OPAQUE = "SCHILY.xattr.", "AGENTGYM.opaque"
 _KEPT_ATTRIBUTES = ("user.", "security.capability", "system.posix_acl_")
 _APPARENT_BYTES = 1 << 40
 _DEADLINE_S = 20.0
+_TIME = re.compile(r"(-?)([0-9]{1,12})(?:\.([0-9]*))?")
+_NS = 10**9
+# The largest id of a guest with a user namespace; the number that stands for no id in the kernel.
+_NOBODY, _NO_ID = 2**16 - 2, 2**32 - 1
 
 
 def _too_much(why: str) -> OSError:
@@ -124,10 +129,10 @@ def _add(
     member = tarfile.TarInfo(name)
     member.mode = stat.S_IMODE(info.st_mode)
     member.uid, member.gid = max(0, info.st_uid - first_id), max(0, info.st_gid - first_id)
-    member.mtime = info.st_mtime
     member.type = _kind(info.st_mode)
     if member.type != tarfile.SYMTYPE and not _is_whiteout(info):
         member.pax_headers = _attributes(path, opaque, budget)
+    set_time(member, info.st_mtime_ns)
     if member.type == tarfile.SYMTYPE:
         member.linkname = os.readlink(path)
         budget.data(len(member.linkname))
@@ -142,6 +147,28 @@ def _add(
         _add_file(archive, member, path, info, budget)
         return
     archive.addfile(member)
+
+
+def set_time(member: tarfile.TarInfo, time_ns: int) -> None:
+    """Set the time of an entry, to the nanosecond.
+
+    `tarfile` writes a float as Python shows it. For a file of the first moments of 1970 that is
+    ``1e-09``, with which Docker refuses the whole layer, and which GNU tar reads as a second.
+    """
+    member.mtime, rest_ns = divmod(time_ns, _NS)
+    if rest_ns:
+        seconds, rest_ns = divmod(abs(time_ns), _NS)
+        text = f"{'-' * (time_ns < 0)}{seconds}.{rest_ns:09d}"
+        member.pax_headers = {**member.pax_headers, "mtime": text}
+
+
+def _time_ns(member: tarfile.TarInfo) -> int:
+    found = _TIME.fullmatch(member.pax_headers.get("mtime", ""))
+    if found is None:
+        return int(member.mtime) * _NS
+    sign, seconds, fraction = found.groups(default="")
+    time_ns = int(seconds) * _NS + int(fraction[:9].ljust(9, "0"))
+    return -time_ns if sign else time_ns
 
 
 def _kind(mode: int) -> bytes:
@@ -279,8 +306,11 @@ def unpack(
     except (tarfile.TarError, ValueError, EOFError) as error:
         raise OSError(errno.EINVAL, f"the archive is damaged: {error}") from error
     # Last and deepest first, because writing into a directory changes its times.
-    for finish in reversed(later):
-        finish()
+    try:
+        for finish in reversed(later):
+            finish()
+    except OverflowError as error:
+        raise OSError(errno.EINVAL, f"the archive is damaged: {error}") from error
 
 
 def _take(
@@ -352,10 +382,11 @@ def _write_file(archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) ->
 
 
 def _finish(member: tarfile.TarInfo, path: str, opaque: str, first_id: int | None) -> None:
-    if not (0 <= member.uid < 2**16 and 0 <= member.gid < 2**16):
+    if not (0 <= member.uid < _NO_ID and 0 <= member.gid < _NO_ID):
         raise OSError(errno.EINVAL, f"{member.name[:200]!r} belongs to user {member.uid}")
     if first_id is not None:
-        os.chown(path, first_id + member.uid, first_id + member.gid, follow_symlinks=False)
+        owner, group = (_host_id(number, first_id) for number in (member.uid, member.gid))
+        os.chown(path, owner, group, follow_symlinks=False)
     if member.issym() or member.ischr():
         return
     os.chmod(path, stat.S_IMODE(member.mode))
@@ -364,7 +395,13 @@ def _finish(member: tarfile.TarInfo, path: str, opaque: str, first_id: int | Non
             os.setxattr(path, opaque, b"y")
         elif key.startswith(_XATTR) and key[len(_XATTR) :].startswith(_KEPT_ATTRIBUTES):
             _set_attribute(path, key[len(_XATTR) :], value)
-    os.utime(path, (member.mtime, member.mtime))
+    time_ns = _time_ns(member)
+    os.utime(path, ns=(time_ns, time_ns))
+
+
+def _host_id(number: int, first_id: int) -> int:
+    """Return the id on this host: without a user namespace a guest can give files to any id."""
+    return number if first_id == 0 else first_id + min(number, _NOBODY)
 
 
 def _set_attribute(path: str, key: str, value: str) -> None:

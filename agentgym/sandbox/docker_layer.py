@@ -9,6 +9,7 @@ container, without POSIX ACLs and with times cut to seconds.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import io
 import json
@@ -17,15 +18,23 @@ import platform
 import shutil
 import stat
 import tarfile
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
 from agentgym.errors import SandboxError
-from agentgym.sandbox.delta import is_keyword
+from agentgym.sandbox.delta import is_keyword, set_time
 from agentgym.sandbox.layer_changes import compare
-from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack, is_opaque, is_whiteout, scan
+from agentgym.sandbox.layer_stack import (
+    TRUSTED_OPAQUE,
+    Stack,
+    entries,
+    is_opaque,
+    is_whiteout,
+    scan,
+)
 
 # Docker's own layer between image and container covers these with empty files.
 COVERED = ("/.dockerenv", "/etc/hosts", "/etc/mtab", "/etc/resolv.conf")
@@ -57,12 +66,66 @@ class Allowance:
 
     Attributes:
         left_out: Names of the files that did not fit; the layer has them empty.
+        too_deep: Whether folders are nested deeper than a path can name; the layer lacks them.
     """
 
     def __init__(self, limit_bytes: int, stopped: Callable[[], bool] = lambda: False) -> None:
         self.left_out: list[str] = []
+        self.too_deep = False
         self._left = limit_bytes
         self._stopped = stopped
+        # Of the largest files that fit: their size, and how many of this size fit.
+        self._largest: int | None = None
+        self._of_largest = 0
+
+    def measure(self, folder: str) -> None:
+        """Look at all files below a folder; if they do not all fit, the largest are left out.
+
+        If it were the last ones, a guest could choose by its holes which file no judge sees.
+
+        Raises:
+            SandboxError: The caller has given up the layer.
+        """
+        sizes = array("q", self._sizes(folder))
+        if sum(sizes) <= self._left:
+            return
+        left, self._largest = self._left, 0
+        for size in sorted(sizes):
+            left -= size
+            if left < 0:
+                break
+            self._of_largest = self._of_largest + 1 if size == self._largest else 1
+            self._largest = size
+
+    def _sizes(self, folder: str) -> Iterator[int]:
+        """Yield the sizes of the regular files in a folder, of a file with several names once."""
+        seen: set[int] = set()
+        levels: list[tuple[str, list[str]]] = [("", [""])]
+        while levels:
+            place, names = levels[-1]
+            if not names:
+                levels.pop()
+                continue
+            self.go_on()
+            name = names.pop()
+            place += f"{name}/" if name else ""
+            inner = []
+            for name, info in self._entries(f"{folder}/{place}"):
+                if stat.S_ISDIR(info.st_mode):
+                    inner.append(name)
+                if stat.S_ISREG(info.st_mode) and (info.st_nlink == 1 or info.st_ino not in seen):
+                    if info.st_nlink > 1:
+                        seen.add(info.st_ino)
+                    yield info.st_size
+            levels.append((place, inner))
+
+    def _entries(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
+        try:
+            yield from entries(folder, whole=True)
+        except OSError as error:
+            if error.errno != errno.EOVERFLOW:
+                raise
+            self.too_deep = True
 
     def take(self, name: str, size: int) -> bool:
         """Return whether a file fits, and count it if so.
@@ -71,7 +134,10 @@ class Allowance:
             SandboxError: The caller has given up the layer.
         """
         self.go_on()
-        fits = size <= self._left
+        fits = size <= self._left and (self._largest is None or size <= self._largest)
+        if fits and size == self._largest:
+            fits = self._of_largest > 0
+            self._of_largest -= 1
         if fits:
             self._left -= size
         else:
@@ -102,30 +168,49 @@ def pack(
     Raises:
         SandboxError: The caller has given up the layer.
     """
-    # By level: the folder, and names of folders in it that are still to be packed. A guest can make
-    # so many folders that a list of all their paths would fill the memory.
-    levels: list[tuple[str, list[str]]] = [("", [""])]
+    # By level: the folder, its name in the archive, and the folders in it that are still to be
+    # packed. A guest can make so many folders that a list of all their paths would fill the memory.
+    levels: list[tuple[str, str, list[tuple[str, str]]]] = [("", "", [("", "")])]
     linked: dict[tuple[int, int], str] = vars(archive)["inodes"]
     while levels:
-        prefix, names = levels[-1]
+        place, prefix, names = levels[-1]
         if not names:
             levels.pop()
             continue
-        inner = f"{prefix}{names.pop()}"
-        inner += "/" if inner else ""
+        name, member = names.pop()
+        place, prefix = (f"{place}{name}/", f"{prefix}{member}/") if name else ("", "")
         folders = []
-        for name, info in sorted(scan(f"{folder}/{inner}")):
-            # In the format such a name is a deletion, so a guest's file with that name is left out.
-            if not name.startswith(_WHITEOUT):
-                member = f"{inner}{name}"
-                _pack(f"{folder}/{member}", member, info, archive, opaque, allowance)
-                # The archive would keep every name, of which a guest can make gigabytes.
-                archive.getmembers().clear()
-                if info.st_nlink == 1:
-                    linked.pop((info.st_ino, info.st_dev), None)
-                if stat.S_ISDIR(info.st_mode):
-                    folders.append(name)
-        levels.append((inner, folders))
+        for name, member, info in _named(scan(f"{folder}/{place}")):
+            _pack(f"{folder}/{place}{name}", f"{prefix}{member}", info, archive, opaque, allowance)
+            # The archive would keep every name, of which a guest can make gigabytes.
+            archive.getmembers().clear()
+            if info.st_nlink == 1:
+                linked.pop((info.st_ino, info.st_dev), None)
+            if stat.S_ISDIR(info.st_mode):
+                folders.append((name, member))
+        levels.append((place, prefix, folders))
+
+
+def _named(
+    found: list[tuple[str, os.stat_result]],
+) -> Iterator[tuple[str, str, os.stat_result]]:
+    """Yield the entries of a folder, sorted, each with its name in the archive.
+
+    In the format a name with ``.wh.`` is a deletion. A guest's file with such a name gets another
+    one, so that it cannot hide from the judge.
+    """
+    taken, number = {name for name, _ in found}, 0
+    for name, info in sorted(found):
+        member = name
+        if name.startswith(_WHITEOUT):
+            if is_whiteout(info):
+                continue
+            member = f"_{name[1:]}"
+            while member in taken:
+                number += 1
+                member = f"_wh.{number}"
+            taken.add(member)
+        yield name, member, info
 
 
 def _pack(
@@ -150,6 +235,7 @@ def _pack(
         f"SCHILY.xattr.{key}": value.decode("utf-8", "surrogateescape")
         for key, value in _attributes(path, opaque).items()
     }
+    set_time(member, info.st_mtime_ns)
     if member.isreg() and allowance is not None and not allowance.take(name, member.size):
         member.size = 0
     if not member.isreg():

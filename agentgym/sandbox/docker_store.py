@@ -11,6 +11,7 @@ Images without a name belong to the process that made them and are removed with 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import secrets
 import tarfile
@@ -46,7 +47,7 @@ from agentgym.sandbox.layer_changes import changes
 from agentgym.sandbox.layer_merging import squash
 from agentgym.sandbox.layer_names import MAX_LAYERS, layers_above
 from agentgym.sandbox.layer_size import size
-from agentgym.sandbox.layer_stack import OPAQUE, TRUSTED_OPAQUE
+from agentgym.sandbox.layer_stack import NESTED, OPAQUE, TRUSTED_OPAQUE
 from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import find_runtime
 from agentgym.sandbox.store import check_mergeable
@@ -55,6 +56,7 @@ from agentgym.sandbox.watch import DiskWatch
 
 _STORE = "agentgym.store"
 _SNAPSHOT = "agentgym.snapshot"
+_TOO_DEEP = "agentgym.too-deep"
 
 
 class ImageStore:
@@ -178,12 +180,17 @@ class ImageStore:
         if extra is None and is_untouched(upper, image.folders):
             return lambda: parent
 
+        labels = base_labels(image)
+        if allowance is not None:
+            allowance.measure(upper)
+            labels = {**labels, **({_TOO_DEEP: "yes"} if allowance.too_deep else {})}
+
         def write(archive: tarfile.TarFile) -> None:
             pack(upper, archive, allowance=allowance)
             if extra is not None:
                 extra(archive)
 
-        file, made = self._write(image.diff_ids, [write], base_labels(image))
+        file, made = self._write(image.diff_ids, [write], labels)
 
         @reached()
         def finish() -> str:
@@ -264,6 +271,8 @@ class ImageStore:
         old, new = (self.engine.image(image) for image in (before, after))
         now = [*upper, *new.folders]
         with layers_bounded():
+            if _TOO_DEEP in new.labels:
+                raise OSError(errno.EOVERFLOW, NESTED)
             found = changes(list(old.folders), now, binds_of(new), TRUSTED_OPAQUE)
         return [Change(path, ChangeKind(kind)) for path, kind in found]
 
@@ -277,6 +286,8 @@ class ImageStore:
             SandboxError: The images are not ancestor and descendant.
         """
         old, new = (self.engine.image(image) for image in (before, after))
+        if _TOO_DEEP in new.labels:
+            raise OSError(errno.EFBIG, NESTED)
         above = layers_above(old.folders, new.folders)
         if not above:
             return b""

@@ -28,7 +28,8 @@ def changes(
 
     Raises:
         OSError: EOVERFLOW: the layers have more than `MOST_CHANGES` names, or their paths exceed
-            `MOST_PATH_BYTES`. A name occupies no disk space that a limit could bound.
+            `MOST_PATH_BYTES`, or folders are nested deeper than a path can name. A name occupies
+            no disk space that a limit could bound.
     """
     budget = _Budget()
     shared = len(os.path.commonprefix([before[::-1], after[::-1]]))
@@ -73,7 +74,8 @@ def _own_names(folders: list[str], opaque: str, here: str, budget: _Budget) -> d
     """Return the names in directories of single layers, and which of them hide lower content."""
     names: dict[str, bool] = {}
     for folder in folders:
-        for name, info in entries(folder):
+        # A guest must not hide a file from the judge by the depth of its folder.
+        for name, info in entries(folder, whole=True):
             budget.take(len(here) + 1 + len(name))
             is_dir = stat.S_ISDIR(info.st_mode)
             hides = not is_dir or is_opaque(f"{folder}/{name}", opaque)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 OPAQUE = "user.overlay.opaque"
 TRUSTED_OPAQUE = "trusted.overlay.opaque"
+NESTED = "folders are nested deeper than a path can name"
 MAX_LINKS = 40
 Found = tuple[str, os.stat_result]
 
@@ -183,8 +184,16 @@ def scan(folder: str) -> list[tuple[str, os.stat_result]]:
     return list(entries(folder))
 
 
-def entries(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the entries of a directory one by one, as `scan` returns them."""
+def entries(folder: str, *, whole: bool = False) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the entries of a directory one by one, as `scan` returns them.
+
+    Args:
+        folder: The directory.
+        whole: Refuse a directory some of whose entries no path can name.
+
+    Raises:
+        OSError: EOVERFLOW: there are such entries.
+    """
     try:
         with os.scandir(folder) as found:
             for entry in found:
@@ -192,6 +201,8 @@ def entries(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
+        if whole:
+            raise OSError(errno.EOVERFLOW, NESTED) from error
 
 
 def _lstat(path: str) -> os.stat_result | None:

@@ -15,6 +15,9 @@ Ask: TypeAlias = Callable[..., Awaitable[tuple[dict[str, Any], bytes]]]
 
 REPLY_S = 30.0
 """Longest wait for a reply in seconds, on top of the time that the request itself may take."""
+SAVE_S = 60.0
+"""Longest time in seconds that a session has to tell its variables."""
+
 # Variables that every bash sets for itself.
 _BASH_OWN = (b"_", b"OLDPWD", b"PWD", b"SHLVL")
 
@@ -58,14 +61,20 @@ class SupervisedShell:
 
     async def save(self) -> Mapping[str, Json]:
         """Return the working directory and the exported variables."""
-        result = await self.run("env -0")
-        pairs = (item.partition(b"=") for item in result.output.split(b"\0") if b"=" in item)
+        header, body = await self._ask(
+            "shell.save",
+            timeout_s=SAVE_S + REPLY_S,
+            shell=self._number,
+            deadline_s=SAVE_S,
+        )
+        self._cwd = header["cwd"]
+        pairs = (item.partition(b"=") for item in body.split(b"\0") if b"=" in item)
         exported: dict[str, Json] = {
             os.fsdecode(name): os.fsdecode(value)
             for name, _, value in pairs
             if name not in _BASH_OWN
         }
-        return {"cwd": result.cwd, "env": exported}
+        return {"cwd": self._cwd, "env": exported}
 
     async def close(self) -> None:
         """End the session and its foreground command."""

@@ -51,7 +51,7 @@ class Server:
     """Reads frames, runs operations, and writes replies in the order in which they finish."""
 
     # Operations that could change files while the host reads frozen ones.
-    held_when_frozen = frozenset(("write", "make", "exec", "shell.open", "shell.run"))
+    held_when_frozen = frozenset(("write", "make", "exec", "shell.open", "shell.run", "shell.save"))
 
     def __init__(self, fd: int) -> None:
         self.fd, self.loop = fd, Loop()
@@ -123,12 +123,14 @@ class Server:
             number = request["shell"]
             self.shells[number] = Shell(self.loop, number, request)
             reply({})
-        elif op in ("shell.run", "shell.close"):
+        elif op in ("shell.run", "shell.save", "shell.close"):
             number = request["shell"]
             if number not in self.shells:
                 raise OpError("op", f"there is no shell session {number} here, or not any more")
             if op == "shell.run":
                 self.shells[number].run(body, request["deadline_s"], reply)
+            elif op == "shell.save":
+                self.shells[number].save(request["deadline_s"], reply)
             else:
                 self.shells.pop(number).close()
                 reply({})

@@ -5,6 +5,8 @@ script, this module is the parent of a server: all its orphans become children o
 (``PR_SET_CHILD_SUBREAPER``, prctl(2)), which kills them when the server has ended. It imports
 nothing but the standard library, because it is started for each server.
 
+Of the server's standard error only the end is kept, because a server may write without an end.
+
 SIGTERM is passed on to the server's process group. SIGQUIT kills the server. If the host
 was killed meanwhile, this process removes the folder of the server.
 """
@@ -16,6 +18,7 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 import time
 
 _SET_SUBREAPER = 36
@@ -24,6 +27,10 @@ _PAUSE_S = 0.02
 _FLAGS, _EXITING = 6, 0x4  # field of /proc/PID/stat behind the name, and PF_EXITING in it
 _SHELL_NOT_FOUND = 127
 _SHELL_SIGNALLED = 128
+_CHUNK = 1 << 16
+_SAID_BYTES = 1 << 20
+_END_BYTES = 1 << 14
+_END_S = 1.0
 
 
 def around(argv: list[str], folder: str) -> list[str]:
@@ -40,7 +47,7 @@ def _main(folder: str, *argv: str) -> None:
     """Run a server to its end, kill what it left, and tell its exit code as shells report it."""
     host = os.getppid()
     said = os.dup(2)
-    code = _run(list(argv))
+    code = _run(list(argv), said)
     with contextlib.suppress(OSError):
         os.write(said, f"[ended with status {code}]\n".encode())
     if _is_gone(host):
@@ -50,14 +57,21 @@ def _main(folder: str, *argv: str) -> None:
     sys.exit(code)
 
 
-def _run(argv: list[str]) -> int:
-    """Run a server and return its exit code; none of its descendants is left."""
+def _run(argv: list[str], said: int) -> int:
+    """Run a server and return its exit code; none of its descendants is left.
+
+    Args:
+        argv: The command.
+        said: The file that keeps the end of its standard error.
+    """
     ctypes.CDLL(None).prctl(_SET_SUBREAPER, 1, 0, 0, 0)
     signals = {signal.SIGTERM, signal.SIGQUIT}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    heard, spoken = os.pipe()
     server = os.fork()
     if server == 0:
         os.setsid()
+        os.dup2(spoken, 2)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
         try:
             os.execvp(argv[0], argv)
@@ -76,6 +90,10 @@ def _run(argv: list[str]) -> int:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nowhere, descriptor)
+    os.close(spoken)
+    # Begun while the signals are blocked, so that they reach the main thread.
+    listener = threading.Thread(target=_keep_end, args=(heard, said), daemon=True)
+    listener.start()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
     status = 0
     ended = 0
@@ -84,8 +102,24 @@ def _run(argv: list[str]) -> int:
     for number in signals:
         signal.signal(number, signal.SIG_IGN)
     _kill_descendants()
+    listener.join(_END_S)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else _SHELL_SIGNALLED - code
+
+
+def _keep_end(source: int, file: int) -> None:
+    """Copy a pipe to a file to its end; a file that has become too large begins again."""
+    size, end = 0, b""
+    while data := os.read(source, _CHUNK):
+        end = (end + data)[-_END_BYTES:]
+        size += len(data)
+        # A full disk must not make the server wait.
+        with contextlib.suppress(OSError):
+            if size > _SAID_BYTES:
+                os.ftruncate(file, 0)
+                os.lseek(file, 0, os.SEEK_SET)
+                data, size = end, len(end)
+            os.write(file, data)
 
 
 def _kill_descendants() -> None:

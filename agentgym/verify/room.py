@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from agentgym.errors import GuestFileError, SandboxError, VerifierError
 from agentgym.protocols import FileTree, Room, Sandbox, SandboxProvider
 from agentgym.records import ExecResult, FileStat, Recipe, Snapshot
+from agentgym.sandbox.delta import set_time
 from agentgym.verify.room_cache import CachedRoom, RoomCache, fingerprint
 
 ENVIRONMENT: Mapping[str, str] = {
@@ -343,7 +344,9 @@ def _below(after: FileTree, artifact: str) -> Iterator[tuple[str, FileStat]]:
 
 def _add(archive: tarfile.TarFile, path: str, stat: FileStat, after: FileTree) -> None:
     member = tarfile.TarInfo(path.lstrip("/"))
-    member.mode, member.mtime = stat.mode, stat.mtime_s
+    member.mode = stat.mode
+    seconds, rest = divmod(stat.mtime_s, 1.0)
+    set_time(member, int(seconds) * 10**9 + round(rest * 1e9))
     if stat.kind == "file":
         data = after.read(path, max_bytes=stat.size)
         member.size = len(data)

@@ -26,6 +26,7 @@ def sparse(path, size):
 
 
 def packed(folder, allowance):
+    allowance.measure(str(folder))
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         pack(str(folder), archive, allowance=allowance)
@@ -47,6 +48,17 @@ def test_files_that_do_not_fit_are_empty_and_told(tmp_path):
         "small": 4,
     }
     assert allowance.left_out == ["f3"]
+
+
+def test_the_largest_files_are_the_ones_that_do_not_fit(tmp_path):
+    for name, megabytes in {"a": 9, "b": 5, "c/d": 6, "e": 5, "z/y": 1, "z/z": 4}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        sparse(tmp_path / name, megabytes * MB)
+    os.link(tmp_path / "a", tmp_path / "second")
+    allowance = Allowance(12 * MB)
+    kept = packed(tmp_path, allowance)
+    assert {name for name, size in kept.items() if size} == {"b", "z/y", "z/z"}
+    assert sorted(allowance.left_out) == ["a", "c/d", "e"]
 
 
 def test_a_file_with_two_names_counts_once(tmp_path):

@@ -108,6 +108,59 @@ def test_every_kind_of_entry_survives(tmp_path, access):
         assert file.read(5) == b"end\0\0"
 
 
+TIMES_NS = (1, -1, 10_000, -500_000_000, 1_700_000_000_123_456_789, -(2**31) * 10**9, 2**33 * 10**9)
+
+
+def touched(layer):
+    layer.mkdir()
+    for number, time_ns in enumerate(TIMES_NS):
+        (layer / str(number)).touch()
+        os.utime(layer / str(number), ns=(time_ns, time_ns))
+    return [(layer / str(number)).stat().st_mtime_ns for number in range(len(TIMES_NS))]
+
+
+def test_times_survive_to_the_nanosecond(tmp_path):
+    times = touched(tmp_path / "layer")
+    delta.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *ROOM)
+    delta.unpack(str(tmp_path / "a.tar"), str(tmp_path / "copy"), OPAQUE, None, *ROOM)
+    copies = [(tmp_path / "copy" / str(number)).stat() for number in range(len(TIMES_NS))]
+    assert [copy.st_mtime_ns for copy in copies] == times
+
+
+def test_a_layer_of_docker_has_its_times_in_digits(tmp_path):
+    times = touched(tmp_path / "layer")
+    layer = io.BytesIO()
+    with tarfile.open(fileobj=layer, mode="w", format=tarfile.PAX_FORMAT) as packed:
+        pack(str(tmp_path / "layer"), packed, opaque=OPAQUE)
+    layer.seek(0)
+    with tarfile.open(fileobj=layer) as packed:
+        headers = {member.name: member.pax_headers.get("mtime") for member in packed}
+    assert [headers[str(number)] for number in range(4)] == [
+        *("0.000000001", "-0.000000001", "0.000010000", "-0.500000000")
+    ]
+    assert headers["4"] == f"{times[4] // 10**9}.{times[4] % 10**9:09d}"
+
+
+def test_a_layer_of_docker_hides_no_name(tmp_path):
+    layer = tmp_path / "layer"
+    names = (".wh.a", "_wh.a", ".wh..wh..opq", ".wh.", ".wh." + "n" * 251, "folder/.wh.b/.wh.c/d")
+    for name in names:
+        (layer / name).parent.mkdir(parents=True, exist_ok=True)
+        (layer / name).write_text(name)
+    os.link(layer / ".wh.a", layer / "z")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        pack(str(layer), archive, opaque=OPAQUE)
+    packed.seek(0)
+    with tarfile.open(fileobj=packed) as archive:
+        members = [member for member in archive if not member.isdir()]
+        texts = {archive.extractfile(member).read().decode() for member in members}
+    assert texts == set(names)
+    found = {member.name for member in members}
+    assert len(found) == len(names) + 1
+    assert not any(part.startswith(".wh.") for name in found for part in name.split("/"))
+
+
 @pytest.mark.parametrize("room", [(10_000, 1000), (1 << 24, 5)])
 def test_a_layer_over_the_bounds_is_refused(tmp_path, room):
     fill(tmp_path / "layer")
@@ -138,7 +191,9 @@ HOSTILE = {
     "disk": [member("sda", tarfile.BLKTYPE, devmajor=8)],
     "twice": [member("a"), member("a")],
     "redirect": [member("d", tarfile.DIRTYPE, pax_headers=OVERLAY)],
-    "owner": [member("a", uid=1 << 20)],
+    "owner": [member("a", uid=1 << 40)],
+    "time": [member("a", mtime=10**20)],
+    "time without an end": [member("a", pax_headers={"mtime": "inf"})],
     "many": [member(str(n)) for n in range(30)],
     "ends early": [member("a", size=500_000)],
 }
@@ -155,3 +210,20 @@ def test_a_hostile_archive_is_refused_and_writes_nothing_outside(tmp_path, name)
     with pytest.raises(OSError):
         delta.unpack(*(str(tmp_path / "a.tar"), str(tmp_path / "layer"), OPAQUE, None), 1 << 20, 20)
     assert sorted(tmp_path.iterdir()) == [*before, tmp_path / "layer"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize(
+    ("first_id", "owners"),
+    [(0, (65_535, 65_536, 4_294_967_294)), (100_000, (165_534, 165_534, 165_534))],
+    ids=["ids of the host", "ids of a user namespace"],
+)
+def test_a_file_of_any_owner_is_kept(tmp_path, first_id, owners):
+    (tmp_path / "layer").mkdir()
+    for name in (65_535, 65_536, 4_294_967_294):
+        (tmp_path / "layer" / str(name)).touch()
+        os.chown(tmp_path / "layer" / str(name), name, name)
+    delta.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *ROOM)
+    delta.unpack(str(tmp_path / "a.tar"), str(tmp_path / "copy"), OPAQUE, first_id, *ROOM)
+    copies = sorted((tmp_path / "copy").iterdir(), key=lambda path: int(path.name))
+    assert tuple(path.stat().st_uid for path in copies) == owners

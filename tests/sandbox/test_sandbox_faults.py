@@ -305,8 +305,13 @@ async def test_nesting_deeper_than_paths_reach_is_judged_and_removed(
     await box.write_file("/srv/beside", b"x")
     assert (await box.usage()).disk_mb > 0
     after = await box.seal()
-    changes = {change.path for change in await provider.compare(before, after)}
-    assert {"/srv/beside", f"/srv/{name}", f"/srv/{name}/{name}"} <= changes
+    if count * (len(name) + 1) > 4_000:
+        # Else a file at the bottom would be hidden from the judge.
+        with pytest.raises(SandboxLimitError, match="nested deeper than a path can name"):
+            await provider.compare(before, after)
+    else:
+        changes = {change.path for change in await provider.compare(before, after)}
+        assert {"/srv/beside", f"/srv/{name}", f"/srv/{name}/{name}"} <= changes
     tree = await provider.open_tree(after)
     assert "/srv/beside" in {path for path, _ in tree.walk("/srv")}
     await provider.discard(after)

@@ -346,3 +346,24 @@ async def test_what_a_server_started_in_sessions_of_its_own_ends_with_it(
     pids = note.read_text().split()
     assert len(pids) == 3
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+CHATTY = """
+import sys
+for _ in range(200):
+    sys.stderr.write("x" * 65536)
+print("the last words", file=sys.stderr, flush=True)
+print("{}", flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_of_what_a_server_writes_without_end_the_end_is_kept(tmp_path):
+    server = StdioServerParameters(command=sys.executable, args=["-c", CHATTY])
+    async with transport.over_stdio(server, tmp_path) as (incoming, _):
+        with anyio.fail_after(60):
+            await incoming.receive()
+        assert (tmp_path / transport.STDERR).stat().st_size <= 1 << 20
+    said = (tmp_path / transport.STDERR).read_text()
+    assert said.endswith("xx" * 1_000 + "the last words\n[ended with status 0]\n")
+    assert len(said) <= 2 << 20

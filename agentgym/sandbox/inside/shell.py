@@ -27,7 +27,16 @@ else:
 
 GRACE_S = 0.5
 MAX_STATUS = 65536
+# The kernel passes on no longer text of one variable.
+MAX_VARIABLE = 1 << 17
+# Bytes of all saved variables, with some for each; far less than a new program may get.
+MAX_SAVED = 1 << 20
+VARIABLE_BYTES = 16
 SHELL_STATUS_FD = 200
+# The variables go where the status goes, because the session's output may be redirected, or mixed
+# with a trace, with that of traps and of background jobs. Names with a slash are seldom functions.
+SAVE = r"{ \builtin printf '\0' >&200; /usr/bin/env -0 >&200 || /bin/env -0 >&200 || "
+SAVE += r"\builtin command env -0 >&200 || \builtin :; } </dev/null >/dev/null 2>&1; "
 
 
 class Shell:
@@ -43,9 +52,11 @@ class Shell:
         self.cwd, self.env = request["cwd"], request["env"]
         self.capture = Capture(request["limit"])
         self.file = f"/run/agentgym/shell-{number}"
-        self.sequence = self.stage = self.start_ticks = self.pid = 0
+        self.sequence = self.stage = self.start_ticks = self.pid = self.room = 0
         self.started = 0.0
         self.timed_out = self.restarted = self.lost = self.ready = False
+        self.line = ""
+        self.saved: list[bytes] | None = None
         self.reply: Reply | None = None
         self.timer: Timer | None = None
         self.in_w: int | None = None
@@ -93,15 +104,27 @@ class Shell:
             pass
         self.loop.watch_write(fd, None)
 
-    def _send_command(self) -> None:
-        self._send(f"\\builtin . {self.file} </dev/null {SHELL_STATUS_FD}>&-; ")
-
     def run(self, command: bytes, timeout_s: float, reply: Reply) -> None:
+        """Run a command; the reply has its output and all that was printed before it."""
+        self._wake()
+        self._pass_on(command)
+        line = f"\\builtin . {self.file} </dev/null {SHELL_STATUS_FD}>&-; "
+        self._begin(line, timeout_s, reply)
+
+    def save(self, timeout_s: float, reply: Reply) -> None:
+        """Reply with the exported variables; output is left to the next command."""
+        self._wake()
+        self._begin(SAVE, timeout_s, reply)
+        self.saved, self.room = [], MAX_SAVED
+
+    def _wake(self) -> None:
         if self.reply:
             raise OpError("op", "the shell session is busy with another command")
         if not self.pid:
             self._launch_again()
-        self._pass_on(command)
+
+    def _begin(self, line: str, timeout_s: float, reply: Reply) -> None:
+        self.line = line
         self.started, self.start_ticks = time.monotonic(), ticks_now()
         self.timed_out, self.stage = False, 0
         # The second command reports the end of a session between two commands.
@@ -109,7 +132,7 @@ class Shell:
         self.sequence += 1
         self.reply = reply
         if self.ready:
-            self._send_command()
+            self._send(self.line)
         self.timer = self.loop.later(timeout_s, self._expire)
 
     def _pass_on(self, command: bytes) -> None:
@@ -135,7 +158,7 @@ class Shell:
         data = read_some(fd)
         if data:
             *lines, rest = (self.status + data).split(b"\0")
-            self.status = rest[-MAX_STATUS:]
+            self.status = rest[-(MAX_STATUS if self.saved is None else MAX_VARIABLE) :]
             for line in lines:
                 self._take_status(line)
         elif data == b"":
@@ -145,8 +168,12 @@ class Shell:
     def _take_status(self, line: bytes) -> None:
         sequence, _, rest = line.partition(b" ")
         code, _, cwd = rest.partition(b" ")
+        ends = sequence == str(self.sequence).encode()
+        if self.saved is not None and self.ready and not ends:
+            self._keep(line)
+            return
         # Every process of the guest can write here; skip lines that bash would not write.
-        if not code.isdigit() or len(code) > 3:
+        if not code.isdigit() or len(code) > 3 or len(line) > MAX_STATUS:
             return
         self.cwd = os.fsdecode(cwd)
         if not self.ready:
@@ -155,9 +182,14 @@ class Shell:
             drain(self.out_r, self.capture)
             self.capture.take()
             if self.reply:
-                self._send_command()
-        elif sequence == str(self.sequence).encode():
+                self._send(self.line)
+        elif ends:
             self._finish(int(code))
+
+    def _keep(self, variable: bytes) -> None:
+        self.room -= len(variable) + VARIABLE_BYTES
+        if self.saved is not None and self.room >= 0 and b"=" in variable[1:]:
+            self.saved.append(variable)
 
     def _finish(self, code: int) -> None:
         """Answer the running command, if any."""
@@ -165,6 +197,11 @@ class Shell:
         if reply is None:
             return
         self.loop.cancel(self.timer)
+        saved, self.saved = self.saved, None
+        if saved is not None:
+            self.lost = self.restarted
+            reply({"cwd": self.cwd}, b"\0".join(saved))
+            return
         drain(self.out_r, self.capture)
         output, omitted = self.capture.take()
         reply(

@@ -14,7 +14,7 @@ from agentgym.errors import (
     SandboxLimitError,
 )
 from agentgym.protocols import FileTree, SandboxProvider
-from agentgym.records import Change, Recipe
+from agentgym.records import Change, Recipe, Snapshot
 from agentgym.testing.attacks.attack import Outcome, attack
 from agentgym.testing.attacks.host_side import decoy
 from agentgym.testing.attacks.probing import DONE
@@ -106,11 +106,27 @@ def _read(tree: FileTree, path: str, secret: str) -> str:
         return str(error).rpartition(": ")[2]
 
 
+async def _deeper_than_paths(provider: SandboxProvider, recipe: Recipe, before: Snapshot) -> str:
+    """Return what came of hiding a file below more folders than a path can name."""
+    make = "import os\nos.chdir('/srv')\nfor _ in range(4096): os.mkdir('d'); os.chdir('d')\n"
+    box = await provider.start(recipe, before)
+    made = await box.exec(["python3", "-c", f"{make}open('hidden', 'w').close()"])
+    assert made.exit_code == 0, made.stderr
+    after = await box.seal()
+    try:
+        changes = await provider.compare(before, after)
+        return "seen" if any(change.path.endswith("hidden") for change in changes) else DONE
+    except SandboxLimitError as error:
+        return str(error)
+    finally:
+        await provider.discard(after)
+
+
 @attack("names are bytes that nothing interprets")
 async def names_in_evidence(provider: SandboxProvider, recipe: Recipe) -> Outcome:
     """Leave names that break readers: newlines, no UTF-8, escapes, 255 bytes, very deep folders."""
     make = f"import os\nfor name in {_NAMES!r}: open(b'/srv/' + name, 'w').close()\n"
-    make += "os.chdir('/srv')\nfor _ in range(4096): os.mkdir('d'); os.chdir('d')"
+    make += "os.chdir('/srv')\nfor _ in range(1800): os.mkdir('d'); os.chdir('d')"
     before = await (await provider.start(recipe)).seal()
     box = await provider.start(recipe, before)
     made = await box.exec(["python3", "-c", make])
@@ -124,7 +140,8 @@ async def names_in_evidence(provider: SandboxProvider, recipe: Recipe) -> Outcom
         path = "/srv/" + name.decode("utf-8", "surrogateescape")
         seen = path in changes and tree.read(path) == b"" and path[5:] in tree.list("/srv")
         attempts[ascii(path)[:20]] = "seen" if seen else DONE
-    attempts["4096 folders"] = "seen" if "/srv/d/d/d" in changes else DONE
+    attempts["1800 folders"] = "seen" if "/srv/d/d/d" in changes else DONE
+    attempts["4096 folders"] = await _deeper_than_paths(provider, recipe, before)
     await provider.discard(after)
     await provider.discard(before)
     return Outcome(attempts)

@@ -72,6 +72,51 @@ async def shell_takes_any_bytes(provider: SandboxProvider, recipe: Recipe) -> No
 
 
 @check
+async def shell_saves_apart_from_its_output(provider: SandboxProvider, recipe: Recipe) -> None:
+    """`save` returns the exported variables whatever the session prints, and takes no output."""
+    noises = (
+        "set -x",
+        "(while :; do echo A=noise; sleep 0.001; done) & sleep 0.1",
+        "exec > /tmp/log 2>&1",
+        "trap 'echo A=trap' DEBUG",
+        "PROMPT_COMMAND='echo A=prompt'",
+        "env() { echo A=function; }; alias env=false",
+        "unset PATH",
+        "export LARGE=$(printf %0120000d 0); export LARGER=$LARGE",
+    )
+    for noise in noises:
+        async with running(provider, recipe) as box:
+            shell = await box.open_shell()
+            plain = (await shell.save())["env"]
+            await shell.run(f"export MINE=1; {noise}")
+            state = (await shell.save())["env"]
+            assert isinstance(plain, dict) and isinstance(state, dict)
+            large = {name: len(str(state.pop(name, ""))) for name in ("LARGE", "LARGER")}
+            assert set(large.values()) <= {0 if "LARGE" not in noise else 120_000}, (noise, large)
+            plain = {**plain, "MINE": "1"}
+            if "unset" in noise:
+                del plain["PATH"]
+            assert state == plain, noise
+
+
+@check
+async def shell_goes_on_as_if_it_was_not_saved(provider: SandboxProvider, recipe: Recipe) -> None:
+    """The next command tells its output from before `save`, and that the session ended."""
+    async with running(provider, recipe) as box:
+        shell = await box.open_shell()
+        await shell.run("(sleep 0.2; echo late) & :")
+        await shell.run("sleep 0.1")
+        await box.exec(["sleep", "0.5"])
+        await shell.save()
+        assert b"late" in (await shell.run("echo $?")).output
+        await shell.run("(sleep 0.2; kill -9 $$) & :")
+        await box.exec(["sleep", "0.5"])
+        assert (await shell.save())["cwd"] == "/root"
+        assert (await shell.run("echo on")).restarted
+        assert not (await shell.run("echo on")).restarted
+
+
+@check
 async def shell_saves_what_a_fork_can_restore(provider: SandboxProvider, recipe: Recipe) -> None:
     """`save` returns the working directory and the exported variables."""
     async with running(provider, recipe) as box:

@@ -48,6 +48,46 @@ async def seal_keeps_the_files_and_closes(provider: SandboxProvider, recipe: Rec
 
 @check
 @needs(Capability.SNAPSHOT)
+async def no_name_hides_a_file(provider: SandboxProvider, recipe: Recipe) -> None:
+    """Names that mean a deletion in a format of layers are files like others."""
+    base = await provider.start(recipe)
+    before = await base.seal()
+    box = await provider.start(recipe, before)
+    await output(
+        box, "cd /srv; mkdir .wh.d; echo a > .wh.d/x; echo b > .wh.f; echo c > .wh..wh..opq"
+    )
+    after = await box.seal()
+    tree = await provider.open_tree(after)
+    files = [path for path, stat in tree.walk("/srv") if stat.kind == "file"]
+    assert {tree.read(path) for path in files} == {b"a\n", b"b\n", b"c\n"}, files
+    changed = {change.path for change in await provider.compare(before, after)}
+    assert changed >= set(files), (changed, files)
+    await provider.discard(after)
+    await provider.discard(before)
+
+
+@check
+@needs(Capability.SNAPSHOT)
+async def times_of_files_survive(provider: SandboxProvider, recipe: Recipe) -> None:
+    """A snapshot keeps times of 1970's first moments and far from now; those before may be cut."""
+    times = ("0.000000001", "0.00001", "1700000000.123456789", "4400000000", "-0.5", "-2000000000")
+    stat = "cd /srv; stat -c %.9Y *"
+    box = await provider.start(recipe)
+    for number, time in enumerate(times):
+        await output(box, f"touch -d @{time} /srv/{number}")
+    before = (await output(box, stat)).split()
+    snapshot = await box.seal()
+    again = await provider.start(recipe, snapshot)
+    after = (await output(again, stat)).split()
+    assert after[:4] == before[:4], (before, after)
+    # Docker has no times before 1970.
+    assert all(new in (old, "0.000000000") for old, new in zip(before, after, strict=True)), after
+    await again.close()
+    await provider.discard(snapshot)
+
+
+@check
+@needs(Capability.SNAPSHOT)
 async def a_file_that_was_put_back_is_told(provider: SandboxProvider, recipe: Recipe) -> None:
     """The time of its last change is another one; that of a file that is only read is not."""
     ways = {
