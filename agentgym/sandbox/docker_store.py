@@ -263,7 +263,8 @@ class ImageStore:
         found = self.engine.image(image)
         binds = {**binds_of(found), **(over or {})}
         folders = [*upper, *found.folders]
-        return LayerTree(LayerAccess(privileged=True), folders, binds, TRUSTED_OPAQUE)
+        lack = NESTED if _TOO_DEEP in found.labels else ""
+        return LayerTree(LayerAccess(privileged=True), folders, binds, TRUSTED_OPAQUE, lack=lack)
 
     @reached()
     def changes(self, before: str, after: str, upper: Sequence[str] = ()) -> list[Change]:

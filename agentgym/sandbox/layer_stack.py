@@ -141,7 +141,8 @@ class Stack:
 
         Raises:
             OSError: The path is not a directory (a link does not count), or leads into a bound
-                directory of the host that it does not name.
+                directory of the host that it does not name. EOVERFLOW: folders are nested deeper
+                than a path can name.
         """
         found = self.lookup(path, follow=False)
         if found is None:
@@ -170,7 +171,8 @@ class Stack:
 def _merged_names(folders: list[str]) -> list[str]:
     names: dict[str, bool] = {}
     for folder in folders:
-        for name, info in scan(folder):
+        # A check that lists folders must not miss a file because of the depth of its folder.
+        for name, info in entries(folder, whole=True):
             names.setdefault(name, not is_whiteout(info))
     return sorted(name for name, there in names.items() if there)
 

@@ -25,6 +25,7 @@ class LayerTree:
         layers: Host directories, topmost first.
         binds: Guest directory to host directory, below everything in the layers.
         opaque: The attribute of directories that hide lower content.
+        lack: Why the layers lack some of the files, so that no walk is whole; empty if they do not.
     """
 
     def __init__(
@@ -33,8 +34,11 @@ class LayerTree:
         layers: list[str],
         binds: dict[str, str],
         opaque: str = OPAQUE,
+        *,
+        lack: str = "",
     ) -> None:
         self._access, self._layers, self._binds, self._opaque = access, layers, binds, opaque
+        self._lack = lack
 
     def location(self) -> LayerLocation | None:
         """Return the location of the files, so that another process of this host can read them.
@@ -66,6 +70,8 @@ class LayerTree:
 
     def walk(self, path: str) -> Iterator[tuple[str, FileStat]]:
         """Yield every path below a directory, parents first, links not followed."""
+        if self._lack:
+            raise GuestFileError(f"{path}: {self._lack}")
         for child, found in self._call("walk", path):
             yield child, FileStat(*found)
 
