@@ -15,6 +15,7 @@ from agentgym.errors import AgentGymError, TaskError
 from agentgym.manifest import read_text, show_path
 from agentgym.records import Actor
 from agentgym.services.backend import Backend, ServiceSet
+from agentgym.services.budget import WATCHDOG
 from agentgym.services.setup_context import SetupContext, run_change
 from agentgym.services.state import Snapshot
 from agentgym.task.model import Instance
@@ -119,6 +120,7 @@ def _apart(call: Callable[[], T], timeout_s: float) -> T:
     thread.start()
     thread.join(timeout_s)
     if not ended:
+        WATCHDOG.abandon(thread.ident or 0)
         raise TimeoutError
     value, error = ended[0]
     if error is not None:

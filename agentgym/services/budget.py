@@ -59,6 +59,10 @@ class OverBudgetError(BaseException):
     """Raised inside a call by the watchdog; a BaseException, so that services do not catch it."""
 
 
+class _WithdrawnError(BaseException):
+    """Raised and caught at once in place of another exception."""
+
+
 class Budget:
     """The budget of the call that a backend is running.
 
@@ -173,11 +177,17 @@ class Watchdog:
         """Stop watching this thread; an exception that has not arrived in it yet is withdrawn."""
         if watched is None:
             return
-        thread = threading.get_ident()
         with self._lock:
-            self._calls.pop(thread, None)
+            self._calls.pop(threading.get_ident(), None)
             if watched.over:
+                _withdraw()
+
+    def abandon(self, thread: int) -> None:
+        """Stop watching a thread that does not end; no exception waits for it any more."""
+        with self._lock:
+            if self._calls.pop(thread, None) is not None:
                 _raise_in(thread, None)
+                _withdraw()
 
     def _wake(self) -> None:
         with self._lock:
@@ -216,6 +226,21 @@ def _memory_bytes() -> int:
         return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGESIZE")
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def _withdraw() -> None:
+    """Take back an exception that was raised in this thread and has not arrived yet.
+
+    Another one takes its place and arrives here. Without it Python 3.11 would keep the mark that
+    some thread has an exception, and with this mark the first call under a profiler or a tracer
+    never ends.
+    """
+    try:
+        _raise_in(threading.get_ident(), _WithdrawnError)
+        while True:
+            time.sleep(0)
+    except _WithdrawnError:
+        pass
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:

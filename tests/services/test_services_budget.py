@@ -1,6 +1,8 @@
 """What a call of a service may cost: counted, watched, and undone where it is too much."""
 
 import multiprocessing
+import subprocess
+import sys
 import threading
 import time
 
@@ -269,3 +271,50 @@ def test_a_forked_process_is_watched_too(greedy):
     forked.start()
     assert ours.poll(30) and ours.recv() == "invalid"
     forked.join(30)
+
+
+_PROFILED = """
+import sys, threading, time
+from dataclasses import replace
+from agentgym.services.budget import LIMITS, WATCHDOG
+
+limits = replace(LIMITS, wall_s=0.05)
+
+def ends_late():
+    watched = WATCHDOG.watch(limits, lambda: None)
+    try:
+        try:
+            while True:
+                time.sleep(0)
+        finally:
+            WATCHDOG.leave(watched)
+    except BaseException:
+        WATCHDOG.leave(watched)
+
+def never_ends():
+    WATCHDOG.watch(limits, lambda: None)
+    threading.Event().wait()
+
+def abandoned():
+    waiting = threading.Thread(target=never_ends, daemon=True)
+    waiting.start()
+    time.sleep(0.5)
+    WATCHDOG.abandon(waiting.ident)
+
+{case}()
+sys.setprofile(lambda *event: None)
+ends = (lambda: "it goes on")()
+sys.setprofile(None)
+print(ends)
+"""
+
+
+@pytest.mark.parametrize("case", ["ends_late", "abandoned"])
+def test_a_process_can_be_profiled_after_a_call_was_ended(case):
+    told = subprocess.run(
+        [sys.executable, "-c", _PROFILED.format(case=case)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert told.stdout == "it goes on\n", told.stderr
