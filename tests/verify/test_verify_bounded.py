@@ -44,7 +44,7 @@ def test_an_answer_comes_back(reader: Path) -> None:
         ("[0] * 10**9", "MemoryError"),
         ("f = lambda: f()\nf()", "/f: "),
         ("order['do'] = 'x' * 2**25", "too long a one"),
-        ("while True: pass", "more than 1 s"),
+        ("while True: pass", "more than [13] s"),  # of the processor, or of a busy machine
     ],
 )
 def test_every_bad_end_is_a_fail(reader: Path, do: str, says: str) -> None:
