@@ -79,6 +79,6 @@ def _read_whole(source: RunStore, planned: Mapping[int, int]) -> None:
     """
     for row in source.episodes():
         if row.parent is None and row.id not in planned:
-            raise RecordError(f"a worker returned episode {row.id}, which nobody has asked for")
+            raise RecordError(f"a worker returned episode {row.id}, which it was not asked to play")
         for _ in source.iter_steps(row.id):
             pass

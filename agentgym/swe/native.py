@@ -223,8 +223,7 @@ def _result(graded: GradedPatch, patch: Patch) -> CheckResult:
 
 
 def _adds_words(change: FileChange) -> bool:
-    old = set(change.before.data.split(b"\n")) if change.before else set[bytes]()
-    return any(line not in old for line in _lines(change.after))
+    return not set(_lines(change.after)) <= set(_lines(change.before))
 
 
 def _lost_words(change: FileChange) -> str:

@@ -14,7 +14,7 @@ from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import GOES_ON, Surplus
 from agentgym.train.losses import Level, Weighting
 from agentgym.train.policies import HuggingFacePolicy, PolicyConfig, Positive, TinyPolicy
-from agentgym.train.stages import PreferenceConfig, SupervisedConfig
+from agentgym.train.stages import PositiveFactor, PreferenceConfig, SupervisedConfig
 from agentgym.train.trees import TreeConfig
 
 SCHEMA: Final = "agentgym.train/1"
@@ -26,7 +26,6 @@ _MOST_TINY_ROW: Final = 16_384
 
 _Factor = Annotated[float, Field(ge=0, le=1e9)]
 """A number that float32 holds, and its products with others too."""
-_PositiveFactor = Annotated[float, Field(gt=0, le=1e9)]
 _GroupSize = Annotated[int, Field(ge=2, le=4096)]
 
 
@@ -68,7 +67,7 @@ class RolloutConfig(Manifest):
     difficulty: Difficulty = Difficulty.UNIFORM
     band: tuple[float, float] = (0.2, 0.8)
     """Success rates that ``difficulty = "band"`` aims at."""
-    temperature: _PositiveFactor = 1.0
+    temperature: PositiveFactor = 1.0
     refills: int = Field(default=1, ge=0, le=10_000)
     """Batches of further groups that replace those whose rewards are all equal."""
     staleness: int = Field(default=0, ge=0, le=1024)
@@ -106,7 +105,7 @@ class AlgorithmConfig(Manifest):
     advantage: Advantage = Advantage.GRPO
     step_rewards: dict[str, Annotated[float, Field(ge=-1e9, le=1e9)]] = {}
     """Weight of the values of each step grader, for advantages that compare steps."""
-    learning_rate: _PositiveFactor = 3e-3
+    learning_rate: PositiveFactor = 3e-3
     final_learning_rate: float = Field(default=1.0, gt=0, le=1)
     """Share of the learning rate that is left at the last iteration; it decays linearly."""
     weight_decay: _Factor = 0.0
@@ -124,7 +123,7 @@ class AlgorithmConfig(Manifest):
     entropy: _Factor = 0.01
     """Weight of the entropy of the policy, which keeps it exploring."""
     weighting: Weighting = Weighting.TRAJECTORIES
-    gradient_norm: _PositiveFactor = 1.0
+    gradient_norm: PositiveFactor = 1.0
     row_tokens: int = Field(default=512, ge=1, le=1 << 20)
     rows: int = Field(default=32, ge=1, le=65_536)
     """Packed rows that are computed at once."""

@@ -8,9 +8,10 @@ from pydantic import Field
 
 from agentgym.manifest import Manifest
 from agentgym.train.losses import Weighting
+from agentgym.train.policies import Positive
 
-_Count = Annotated[int, Field(ge=1)]
-_Factor = Annotated[float, Field(gt=0, le=1e9)]
+PositiveFactor = Annotated[float, Field(gt=0, le=1e9)]
+"""A number that float32 holds, and its products with others too."""
 
 
 class SupervisedConfig(Manifest):
@@ -18,10 +19,10 @@ class SupervisedConfig(Manifest):
 
     data: str
     """A file of ``agentgym dataset sft --form native`` (or ``purified``)."""
-    epochs: _Count = 4
-    batch: _Count = 16
+    epochs: Positive = 4
+    batch: Positive = 16
     """Episodes of an update."""
-    learning_rate: _Factor = 3e-3
+    learning_rate: PositiveFactor = 3e-3
     weighting: Weighting = Weighting.TRAJECTORIES
 
 
@@ -30,11 +31,11 @@ class PreferenceConfig(Manifest):
 
     data: str
     """A file of ``agentgym dataset pairs --form native``."""
-    epochs: _Count = 2
-    batch: _Count = 16
+    epochs: Positive = 2
+    batch: Positive = 16
     """Pairs of an update."""
-    learning_rate: _Factor = 1e-3
-    beta: _Factor = 0.1
+    learning_rate: PositiveFactor = 1e-3
+    beta: PositiveFactor = 0.1
     smoothing: float = Field(default=0.0, ge=0, lt=0.5)
     """Share of the preferences that are taken to be the wrong way round."""
     shuffle: bool = False

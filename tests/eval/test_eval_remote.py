@@ -140,23 +140,37 @@ async def test_an_archive_that_is_no_plain_one_is_refused(store, tmp_path, monke
     assert store.episode(1).state == "planned"
 
 
-async def test_a_damaged_record_of_a_worker_is_not_merged(store, tmp_path, monkeypatch):
-    work = EpisodeWork(asdict(read_settings(store)), 1)
-    await work.open()
-    played = await work.do(store.episode(1).plan)
-    await work.close()
-    unpack(played.archive, tmp_path / "other")
-    with closing(sqlite3.connect(tmp_path / "other" / "run.db")) as database, database:
-        database.execute("UPDATE steps SET decision = '[5]', digest = ''")
+async def returned(store, monkeypatch, played):
+    """Have workers return a result for the first episode, and merge it."""
     workers, _ = workers_of(store)
     await workers.close()
 
     async def done(plan):
-        return Played(pack(tmp_path / "other"))
+        return played
 
     monkeypatch.setattr(workers, "do", done)
+    await RemoteEpisodes(store, workers).run(store.episode(1), lambda step: None)
+
+
+async def altered(store, folder, alter):
+    """Play the first episode as a worker does, and return its result with another record."""
+    work = EpisodeWork(asdict(read_settings(store)), 1)
+    await work.open()
+    played = await work.do(store.episode(1).plan)
+    await work.close()
+    unpack(played.archive, folder)
+    with closing(sqlite3.connect(folder / "run.db")) as database, database:
+        alter(database)
+    return Played(pack(folder))
+
+
+async def test_a_damaged_record_of_a_worker_is_not_merged(store, tmp_path, monkeypatch):
+    def damage(database):
+        database.execute("UPDATE steps SET decision = '[5]', digest = ''")
+
+    played = await altered(store, tmp_path / "other", damage)
     with pytest.raises(RecordError, match="damaged"):
-        await RemoteEpisodes(store, workers).run(store.episode(1), lambda step: None)
+        await returned(store, monkeypatch, played)
     assert store.episode(1).state == "planned"
 
 
@@ -197,37 +211,20 @@ async def test_a_worker_that_returns_another_episode_is_an_error(store):
     assert store.episode(1).state == "planned"
 
 
-async def test_an_episode_that_nobody_asked_for_is_not_counted(store, tmp_path, monkeypatch):
-    work = EpisodeWork(asdict(read_settings(store)), 1)
-    await work.open()
-    played = await work.do(store.episode(1).plan)
-    await work.close()
-    unpack(played.archive, tmp_path / "other")
-    with closing(sqlite3.connect(tmp_path / "other" / "run.db")) as database, database:
+async def test_an_episode_that_was_not_asked_for_is_not_counted(store, tmp_path, monkeypatch):
+    def add(database):
         names = [
             row[1] for row in database.execute("PRAGMA table_info(episodes)") if row[1] != "id"
         ]
         columns = ", ".join(names)
         database.execute(f"INSERT INTO episodes ({columns}) SELECT {columns} FROM episodes")
-    workers, _ = workers_of(store)
-    await workers.close()
 
-    async def done(plan):
-        return Played(pack(tmp_path / "other"))
-
-    monkeypatch.setattr(workers, "do", done)
-    with pytest.raises(RecordError, match="a worker returned episode 2, which nobody has asked"):
-        await RemoteEpisodes(store, workers).run(store.episode(1), lambda step: None)
+    played = await altered(store, tmp_path / "other", add)
+    with pytest.raises(RecordError, match="a worker returned episode 2, which it was not asked"):
+        await returned(store, monkeypatch, played)
     assert [row.state for row in store.episodes()] == ["planned"] * 4
 
 
 async def test_a_worker_that_returns_no_episode_is_an_error(store, monkeypatch):
-    workers, _ = workers_of(store)
-    await workers.close()
-
-    async def done(plan):
-        return None
-
-    monkeypatch.setattr(workers, "do", done)
     with pytest.raises(RecordError, match="a worker returned NoneType and no episode"):
-        await RemoteEpisodes(store, workers).run(store.episode(1), lambda step: None)
+        await returned(store, monkeypatch, None)

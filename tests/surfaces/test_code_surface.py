@@ -188,7 +188,7 @@ async def test_forked_processes_take_turns(run, backend):
     assert seen.data["value"] == [200, True] and len(backend.audit) == 200
 
 
-async def test_a_call_that_is_broken_off_leaves_its_answer_to_nobody(run):
+async def test_the_answer_of_an_interrupted_call_is_dropped(run):
     seen = await run(
         "import signal\n"
         "def late(*_):\n    raise TimeoutError\n"
