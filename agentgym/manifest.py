@@ -99,7 +99,7 @@ def load_toml(path: Path, model: type[M], error: type[AgentGymError]) -> M:
         # Strict validation accepts a TOML array for a tuple only in JSON mode.
         manifest = model.model_validate_json(json.dumps(data, default=str))
     except ValidationError as fault:
-        found = [_problem(details, model) for details in fault.errors(include_url=False)]
+        found = [_problem(details, model) for details in _causes(fault)]
         problems += [(at, what) for at, what in found if at not in dates]
     else:
         if not problems:
@@ -267,6 +267,16 @@ def _syntax(message: str, text: str) -> str:
     return f":{found[1]}: not TOML: {what}, column {found[2]} of {_seen(lines[int(found[1]) - 1])}"
 
 
+def _causes(fault: ValidationError) -> list[ErrorDetails]:
+    """Return the errors of a validation, less those of lists that are short of wrong items alone.
+
+    Pydantic counts only the valid items of a list.
+    """
+    found = fault.errors(include_url=False)
+    above = {each["loc"][:depth] for each in found for depth in range(len(each["loc"]))}
+    return [each for each in found if each["type"] != "too_short" or each["loc"] not in above]
+
+
 def _problem(details: ErrorDetails, model: type[Manifest]) -> tuple[Location, str]:
     """Return the position and the problem, in agentgym's words."""
     # pydantic puts "[key]", and the tag of a choice of tables, into the location.
@@ -301,7 +311,7 @@ def read_json(text: str | bytes, model: type[M]) -> M:
         return model.model_validate_json(text)
     except ValidationError as fault:
         told = []
-        for details in fault.errors(include_url=False)[:_MOST_PROBLEMS]:
+        for details in _causes(fault)[:_MOST_PROBLEMS]:
             at, what = _problem(details, model)
             what = details["msg"] if details["type"] == "json_invalid" else what
             told.append(": ".join(filter(None, [".".join(map(str, at)), what])))

@@ -164,6 +164,21 @@ def test_all_problems_are_reported_in_the_order_of_the_file(
     ]
 
 
+def test_a_list_of_wrong_items_is_not_short_too(tmp_path: Path) -> None:
+    class Listed(Manifest):
+        seeds: tuple[int, ...] = Field(min_length=1)
+
+    def complaints(text: str) -> list[str]:
+        (tmp_path / "doc.toml").write_text(text)
+        with pytest.raises(TaskError) as told:
+            load_toml(tmp_path / "doc.toml", Listed, TaskError)
+        return [line.rpartition("doc.toml:")[2] for line in str(told.value).splitlines()]
+
+    assert complaints("seeds = ['a']") == ["1: seeds.0: expected an integer, got 'a'"]
+    (empty,) = complaints("seeds = []")
+    assert empty.startswith("1: seeds: ") and "at least 1 item" in empty
+
+
 @pytest.mark.parametrize(
     "text",
     [
