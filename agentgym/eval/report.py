@@ -7,7 +7,7 @@ agent or a sandbox is escaped, control characters are made visible, and long tex
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -29,6 +29,9 @@ TEXT_CHARS = 4096
 
 ALL_STEPS_UP_TO = 500
 """Largest number of episodes with which passed episodes show their steps, too."""
+
+MOST_EPISODES = 4_000
+"""Largest number of episodes on the page; a browser opens no page of 100,000."""
 
 MOST_FIELDS = 40
 """Largest number of arguments, facts, events or nudges of a step that are shown."""
@@ -111,12 +114,14 @@ def report_template() -> Template:
 
 
 def _page(store: RunStore) -> dict[str, Any]:
-    results = build_results(store)
     episodes = store.episodes()
+    results = build_results(store, episodes)
     rows = [row for row in episodes if row.parent is None]
     agents = list(results["summary"])
     done = sum(row.verdict is not None for row in rows)
     errors = sum(row.verdict is not None and not row.verdict.scored for row in rows)
+    finished = sum(row.verdict is not None for row in episodes)
+    shown = _first_tasks(episodes)
     return {
         "results": results,
         "facts": _facts(rows, read_settings(store), errors),
@@ -133,7 +138,10 @@ def _page(store: RunStore) -> dict[str, Any]:
         "errors": errors,
         "folder": shlex.quote(str(store.folder)),
         "measures": measure_tables(store, rows),
-        "tasks": _tasks(store, episodes),
+        "left_out": sum(row.verdict is not None for row in episodes)
+        - sum(map(len, shown.values())),
+        "shown": len(shown),
+        "tasks": _tasks(store, shown),
     }
 
 
@@ -180,14 +188,24 @@ def _cells(rows: Sequence[EpisodeRow]) -> dict[tuple[str, str], dict[str, Any]]:
     return cells
 
 
+def _first_tasks(rows: Sequence[EpisodeRow]) -> dict[str, list[EpisodeRow]]:
+    """Return the tasks that are on the page, each with its finished episodes that are."""
+    by_task: dict[str, list[EpisodeRow]] = {}
+    for row in rows:
+        by_task.setdefault(row.plan.task, []).append(row)
+    shown, room = dict[str, list[EpisodeRow]](), MOST_EPISODES
+    for task, own in by_task.items():
+        if room <= 0:
+            break
+        shown[task] = [row for row in own[:room] if row.verdict is not None]
+        room -= len(own)
+    return shown
+
+
 def _tasks(
-    store: RunStore, rows: Sequence[EpisodeRow]
+    store: RunStore, done: Mapping[str, Sequence[EpisodeRow]]
 ) -> Iterator[tuple[str, Iterator[EpisodeView]]]:
     """Yield each task with its finished episodes; steps are read as they are written."""
-    done: dict[str, list[EpisodeRow]] = {row.plan.task: [] for row in rows}
-    for row in rows:
-        if row.verdict is not None:
-            done[row.plan.task].append(row)
     passed_too = sum(map(len, done.values())) <= ALL_STEPS_UP_TO
     room = STEPS_CHARS
 

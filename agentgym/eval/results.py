@@ -42,16 +42,20 @@ SOLUTION = "oracle"
 """The agent that plays a task's own solution."""
 
 
-def build_results(store: RunStore) -> dict[str, Any]:
+def build_results(store: RunStore, episodes: Sequence[EpisodeRow] | None = None) -> dict[str, Any]:
     """Return the content of `results.json`; for an unfinished run, what is known so far.
 
     The agents of the summary are ordered by the lower bound of their mean score, best first.
+
+    Args:
+        store: The record of the run.
+        episodes: All its episodes, if they have been read already.
 
     Raises:
         RecordError: The record is damaged.
     """
     settings = read_settings(store)  # validates what is written below against the schema
-    every = store.episodes()
+    every = store.episodes() if episodes is None else episodes
     rows = [row for row in every if row.parent is None]
     trials = 1 + max((row.plan.trial for row in rows), default=0)
     if not 0 < trials <= max(1, len(rows)):

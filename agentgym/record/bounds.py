@@ -11,6 +11,7 @@ import functools
 import re
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +45,19 @@ SchemaEntry = tuple[str, str, str]
 """Type, name and text of a table or an index."""
 
 
+@dataclass(slots=True)
+class Spent:
+    """What queries that read one table in parts have spent together.
+
+    Attributes:
+        work: Instructions of SQLite's virtual machine, about.
+        size: Bytes of the rows that they have returned.
+    """
+
+    work: int = 0
+    size: int = 0
+
+
 class QueryBounds:
     """Bounds the work and the results of a connection's statements.
 
@@ -54,19 +68,19 @@ class QueryBounds:
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._path = path
-        self._work = 0
+        self._spent = Spent()
         self._allowed = 0
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
         connection.set_progress_handler(self._look, _LOOK_EVERY)
 
-    def begin(self) -> None:
-        """Reset the count of work for a new statement."""
-        self._work = 0
+    def begin(self, spent: Spent | None = None) -> None:
+        """Begin a statement; it adds to what the statements before it have spent, if any."""
+        self._spent = spent or Spent()
 
     @property
     def exceeded(self) -> bool:
         """Whether the last statement was ended because it did more work than a sound file needs."""
-        return 0 < self._allowed < self._work
+        return 0 < self._allowed < self._spent.work
 
     def collect(self, rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
         """Return the rows of a query.
@@ -75,24 +89,26 @@ class QueryBounds:
             RecordError: The rows are too large.
         """
         found: list[sqlite3.Row] = []
-        size, allowed = 0, min(_SLACK_BYTES, ROWS_BYTES)
+        size, allowed, spent = 0, _SLACK_BYTES, self._spent
         for row in rows:
-            size += _ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
-            if size > allowed:
-                # No query returns a part of the file twice.
-                allowed = min(ROWS_BYTES, _SLACK_BYTES + 2 * self._size())
-            if size > allowed:
+            taken = _ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
+            size, spent.size = size + taken, spent.size + taken
+            if spent.size > allowed:
+                # No queries that belong together return a part of the file twice.
+                allowed = _SLACK_BYTES + 2 * self._size()
+            if spent.size > allowed or size > ROWS_BYTES:
+                most = min(allowed, ROWS_BYTES)
                 raise RecordError(
-                    f"{self._path} is damaged: a query returns more than {allowed} bytes"
+                    f"{self._path} is damaged: a query returns more than {most} bytes"
                 )
             found.append(row)
         return found
 
     def _look(self) -> bool:
-        self._work += _LOOK_EVERY
-        if self._work > self._allowed:
+        self._spent.work += _LOOK_EVERY
+        if self._spent.work > self._allowed:
             self._allowed = _WORK + _WORK_A_BYTE * self._size()
-        return self._work > self._allowed
+        return self._spent.work > self._allowed
 
     def _size(self) -> int:
         """Return the size of the database in bytes, without the holes of a sparse file."""

@@ -18,7 +18,7 @@ from typing import Final
 from urllib.parse import quote
 
 from agentgym.errors import RecordError
-from agentgym.record.bounds import DEFENCES, QueryBounds, schema_entry, schema_made_by
+from agentgym.record.bounds import DEFENCES, QueryBounds, Spent, schema_entry, schema_made_by
 from agentgym.record.failures import Reported
 from agentgym.record.folder import RunFolder
 from agentgym.record.migrations import FORMAT, FORMATS, JOURNAL, copied, migrate, schema_of
@@ -150,10 +150,18 @@ class Database:
             self._bounds.begin()
             self._connection.executemany(statement, rows)
 
-    def rows(self, query: str, values: Values = ()) -> list[sqlite3.Row]:
-        """Return all rows of a query."""
+    def rows(
+        self, query: str, values: Values = (), spent: Spent | None = None
+    ) -> list[sqlite3.Row]:
+        """Return all rows of a query.
+
+        Args:
+            query: The query.
+            values: Values of its parameters.
+            spent: What the queries that belong to it have spent; the bounds hold for all of them.
+        """
         with self._turn, self._reported:
-            self._bounds.begin()
+            self._bounds.begin(spent)
             return self._bounds.collect(self._connection.execute(query, values))
 
     @contextlib.contextmanager

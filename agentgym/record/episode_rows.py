@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from agentgym.errors import RecordError
 from agentgym.record import codec
+from agentgym.record.bounds import Spent
 from agentgym.record.database import Database
 from agentgym.record.lineage import origin_of
 from agentgym.record.packing import Packing
@@ -32,6 +33,23 @@ _DEEPEST: Final = 100
 
 T = TypeVar("T")
 U = TypeVar("U")
+
+EPISODES: Final = """
+WITH sums AS (
+    SELECT s.episode, COUNT(*) AS steps,
+           TOTAL(prompt_tokens) FILTER (WHERE step >= begun) AS prompt,
+           TOTAL(completion_tokens) FILTER (WHERE step >= begun) AS completion,
+           TOTAL(cached_tokens) FILTER (WHERE step >= begun) AS cached
+    FROM steps s JOIN (SELECT id, COALESCE(parent_step, 0) AS begun FROM episodes) p
+    ON p.id = s.episode WHERE s.episode BETWEEN ?1 AND ?2 GROUP BY s.episode
+)
+SELECT e.*, sums.* FROM episodes e LEFT JOIN sums ON sums.episode = e.id
+WHERE e.id BETWEEN ?1 AND ?2 ORDER BY e.id
+"""
+"""Query for the rows of the episodes from id `?1` to id `?2`, with the sums of their steps."""
+
+_PART: Final = 500
+_IDS: Final = f"SELECT id FROM episodes WHERE id > ? ORDER BY id LIMIT {_PART}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,3 +220,21 @@ def plan_values(plan: EpisodePlan) -> tuple[object, ...]:
     """Return the `PLAN_COLUMNS` of a plan."""
     metadata = None if plan.metadata is None else codec.dumps(plan.metadata)
     return plan.task, plan.seed, plan.trial, plan.agent, plan.group, metadata
+
+
+def rows_by_parts(database: Database, query: str) -> Iterator[sqlite3.Row]:
+    """Yield the rows of a query about all episodes; a run may have 100,000 of them.
+
+    Args:
+        database: The run's database.
+        query: The query about the episodes from id `?1` to id `?2`.
+
+    Raises:
+        RecordError: The database is damaged.
+    """
+    last, listing, spent = 0, Spent(), Spent()
+    while ids := [row["id"] for row in database.rows(_IDS, (last,), listing)]:
+        if last >= ids[0] or sorted(set(ids)) != ids:
+            raise RecordError(f"{database.path} is damaged: the ids of its episodes do not ascend")
+        last = ids[-1]
+        yield from database.rows(query, (ids[0], last), spent)

@@ -17,7 +17,14 @@ from agentgym.record import codec
 from agentgym.record.blobs import BlobStore
 from agentgym.record.database import PLAN_COLUMNS, Database, create_database
 from agentgym.record.endings import Endings
-from agentgym.record.episode_rows import EpisodePlan, EpisodeRow, EpisodeRows, plan_values
+from agentgym.record.episode_rows import (
+    EPISODES,
+    EpisodePlan,
+    EpisodeRow,
+    EpisodeRows,
+    plan_values,
+    rows_by_parts,
+)
 from agentgym.record.history import History
 from agentgym.record.lineage import Lineage
 from agentgym.record.merging import Merge, NoRoom
@@ -42,20 +49,9 @@ from agentgym.records import (
 __all__ = ["EpisodePlan", "EpisodeRow", "RunStore"]
 
 _IS_NEW = "SELECT 1 FROM episodes WHERE id = ? AND state = 'planned' AND parent IS NULL"
-_EPISODES = """
-WITH sums AS (
-    SELECT s.episode, COUNT(*) AS steps,
-           TOTAL(prompt_tokens) FILTER (WHERE step >= begun) AS prompt,
-           TOTAL(completion_tokens) FILTER (WHERE step >= begun) AS completion,
-           TOTAL(cached_tokens) FILTER (WHERE step >= begun) AS cached
-    FROM steps s JOIN (SELECT id, COALESCE(parent_step, 0) AS begun FROM episodes) p
-    ON p.id = s.episode WHERE s.episode BETWEEN ?1 AND ?2 GROUP BY s.episode
-)
-SELECT e.*, sums.* FROM episodes e LEFT JOIN sums ON sums.episode = e.id
-WHERE e.id BETWEEN ?1 AND ?2 ORDER BY e.id
+_WITH_EVENTS = """
+SELECT episode, step, events FROM steps WHERE events != '[]' AND episode BETWEEN ?1 AND ?2
 """
-
-_WITH_EVENTS = "SELECT episode, step, events FROM steps WHERE events != '[]'"
 _LENGTH = "SELECT length, shared FROM episodes WHERE id = ?"
 
 
@@ -185,7 +181,7 @@ class RunStore:
                 memory.
         """
         with self._packing.within_memory():
-            return [self._episode(row) for row in self._database.rows(_EPISODES, (1, 2**63 - 1))]
+            return [self._episode(row) for row in rows_by_parts(self._database, EPISODES)]
 
     def episode(self, id: int) -> EpisodeRow:
         """Return one episode.
@@ -193,7 +189,7 @@ class RunStore:
         Raises:
             RecordError: The run has no such episode, or it is damaged.
         """
-        rows = self._database.rows(_EPISODES, (id, id))
+        rows = self._database.rows(EPISODES, (id, id))
         if not rows:
             count = self._database.rows("SELECT COUNT(*) AS n FROM episodes")[0]["n"]
             known = f"its episodes are 1 to {count}" if count else "it has none"
@@ -260,7 +256,7 @@ class RunStore:
         found = list[tuple[int, StepEvent]]()
         # Most steps have no events, and need not be read.
         with self._packing.within_memory():
-            for row in self._database.rows(_WITH_EVENTS):
+            for row in rows_by_parts(self._database, _WITH_EVENTS):
                 with self._reading(f"step {row['step']} of episode {row['episode']}"):
                     happened = self._steps.events(row["events"])
                 found += [(row["episode"], event) for event in happened]

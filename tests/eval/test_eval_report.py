@@ -189,6 +189,26 @@ def test_steps_stop_when_the_page_is_full(
     assert "number-1" in text and "number-3" not in text
 
 
+def test_a_page_holds_the_first_tasks_and_says_how_many_it_leaves_out(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MOST_EPISODES", 3)
+    tasks = ("demo/one-v1", "demo/two-v1", "demo/three-v1")
+    store = runs.start(tasks=tasks, trials=2)
+    for row in store.episodes():
+        command = f"echo {row.plan.task} {row.plan.trial}"
+        runs.play(store, row, scored(0.0), command=command)
+    source, page = page_of(store, tmp_path)
+    text = " ".join(page.text.split())
+    assert "3 further episodes are not on this page" in text
+    assert "Only the first 2 of 3 tasks are on this page" in text
+    assert f"agentgym replay {store.folder} ID" in text
+    assert source.count('<article class="task"') == 2 == source.count('<a href="#task-')
+    found = [f"echo {task} {trial}" in text for task in tasks for trial in (0, 1)]
+    assert found == [True, True, True, False, False, False]
+    assert "All 6 episodes are scored" in text
+
+
 def test_a_run_that_is_not_over_says_how_to_go_on(runs: Runs, tmp_path: Path) -> None:
     store = runs.start()
     runs.play(store, store.episode(1), scored(1.0))

@@ -233,6 +233,48 @@ def test_a_query_that_returns_more_than_memory_should_hold_is_ended(run, monkeyp
     store.close()
 
 
+def many_episodes(folder: Path, count: int) -> Path:
+    """Return a run of so many planned episodes, each with a text of 2 kB."""
+    RunStore.create(folder, SETTINGS, [PLAN] * count).close()
+    with closing(sqlite3.connect(folder / "run.db")) as connection:
+        connection.execute("UPDATE episodes SET instruction = ?", (json.dumps("a" * 2_000),))
+        connection.commit()
+    return folder
+
+
+def test_a_run_may_hold_more_than_one_query_returns(tmp_path, monkeypatch):
+    folder = many_episodes(tmp_path / "run", 1_700)
+    monkeypatch.setattr(bounds, "ROWS_BYTES", 1_500_000)
+    with closing(RunStore.open(folder)) as store:
+        assert [row.id for row in store.episodes()] == list(range(1, 1_701))
+        assert store.events() == []
+
+
+def test_parts_that_together_return_more_than_the_file_holds_are_refused(tmp_path, monkeypatch):
+    # Rows can share the pages of one large value, and each part of the table returns it again.
+    folder = many_episodes(tmp_path / "run", 1_700)
+    monkeypatch.setattr(bounds, "_SLACK_BYTES", 0)
+    monkeypatch.setattr(bounds.QueryBounds, "_size", lambda self: 1_200_000)
+    store = RunStore.open(folder)
+    with pytest.raises(RecordError, match="a query returns more than 2400000 bytes"):
+        store.episodes()
+    store.close()
+
+
+def test_ids_that_do_not_ascend_end_the_reading(run, monkeypatch):
+    # A damaged tree of pages leads back to rows that were read before.
+    store = RunStore.open(run)
+    rows = store._database.rows
+    monkeypatch.setattr(
+        store._database,
+        "rows",
+        lambda query, *rest: [{"id": 1}] if "LIMIT" in query else rows(query, *rest),
+    )
+    with pytest.raises(RecordError, match="the ids of its episodes do not ascend"):
+        store.episodes()
+    store.close()
+
+
 # --- blobs ---------------------------------------------------------------------------------
 
 
