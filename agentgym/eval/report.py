@@ -138,8 +138,7 @@ def _page(store: RunStore) -> dict[str, Any]:
         "errors": errors,
         "folder": shlex.quote(str(store.folder)),
         "measures": measure_tables(store, rows),
-        "left_out": sum(row.verdict is not None for row in episodes)
-        - sum(map(len, shown.values())),
+        "left_out": finished - sum(map(len, shown.values())),
         "shown": len(shown),
         "tasks": _tasks(store, shown),
     }
