@@ -47,7 +47,7 @@ SchemaEntry = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Spent:
-    """What queries that read one table in parts have spent together.
+    """The work and the size of the results of queries that read one table in parts.
 
     Attributes:
         work: Instructions of SQLite's virtual machine, about.
