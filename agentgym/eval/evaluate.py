@@ -51,7 +51,8 @@ async def evaluate(
     Returns:
         The statistics of the pool of sandboxes.
     """
-    size = min(settings.jobs if settings.pool is None else settings.pool, len(store.episodes()))
+    rows = store.episodes()
+    size = min(settings.jobs if settings.pool is None else settings.pool, len(rows))
     started_by = plugins.make_provider(settings.sandbox)
     provider = PooledProvider(started_by, size=size, memory_mb=spare_memory_mb())
     episodes = Episodes(settings, provider, unrunnable, create)
@@ -60,8 +61,8 @@ async def evaluate(
         await queue.look_ahead(size, episodes.prepare, provider.expect)
 
     try:
-        rows, jobs, run = store.episodes(), settings.jobs, functools.partial(episodes.run, store)
-        await run_all(rows, run, jobs=jobs, progress=progress, beside=look_ahead)
+        run = functools.partial(episodes.run, store)
+        await run_all(rows, run, jobs=settings.jobs, progress=progress, beside=look_ahead)
         return provider.statistics()
     finally:
         await episodes.close()
