@@ -46,6 +46,7 @@ SHADOW = "AGENTGYM_SHADOW"
 _log = logging.getLogger(__name__)
 
 _VERSION = re.compile(r"""^[ \t]*id[ \t]*=[ \t]*["'][^"'\n]*-v([1-9][0-9]*)["']""", re.MULTILINE)
+_ENDING = re.compile(r"-v\d+$")
 
 
 def search_path() -> tuple[Path, ...]:
@@ -189,7 +190,7 @@ def find(kind: Kind, name: str) -> Path:
         NotFoundError: No folder on the search path has the name.
         ConfigError: Several have it, and the last may not replace the others.
     """
-    stem = re.sub(r"-v\d+$", "", name) if kind == "tasks" else name
+    stem = _ENDING.sub("", name) if kind == "tasks" else name
     if stem.count("/") == (kind == "tasks") and ".." not in stem:
         # It looks into one folder of each root, not into all, because gradings look up every check.
         roots = [root / kind / stem for root in search_path()]
@@ -289,7 +290,7 @@ def match_tasks(pattern: str) -> list[str]:
     matches = [
         task_id
         for task_id in ids
-        if pattern in (task_id, task_id.split("/")[0], re.sub(r"-v\d+$", "", task_id))
+        if pattern in (task_id, task_id.split("/")[0], _ENDING.sub("", task_id))
         or fnmatchcase(task_id, pattern)
     ]
     if not matches and os.path.isdir(pattern):
@@ -297,6 +298,13 @@ def match_tasks(pattern: str) -> list[str]:
     if not matches:
         raise _not_found("tasks", pattern, [*suites, *ids])
     return matches
+
+
+def with_version(name: str) -> str:
+    """Return the id of the task that a name without a version means; any other name unchanged."""
+    if path_of(name) is not None or _ENDING.search(name):
+        return name
+    return next((id for id in folders("tasks") if _ENDING.sub("", id) == name), name)
 
 
 def path_of(name: str) -> Path | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gymnasium.vector import AutoresetMode
 
+from agentgym import catalogue
 from agentgym.env.environment import Environment
 from agentgym.env.gym_recording import open_recordings
 from agentgym.env.kept_states import KeptStates
@@ -133,9 +134,10 @@ def make(
     provider = PooledProvider(
         shared_provider(portal(), sandbox), size=ahead, memory_mb=spare_memory_mb(), owned=False
     )
+    lanes = list(map(catalogue.with_version, lanes))
     made = {
         name: Environment(load_built(name), provider, max_steps=max_steps, user=user)
-        for name in dict.fromkeys(names)
+        for name in dict.fromkeys(lanes)
     }
     make_lanes = functools.partial(
         VectorEnvironment,

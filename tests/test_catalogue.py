@@ -271,6 +271,13 @@ def test_a_mistyped_task_offers_the_close_match(pattern: str, match: str) -> Non
     assert caught.value.matches[0] == match
 
 
+@pytest.mark.usefixtures("three_tasks")
+def test_a_name_without_a_version_means_the_one_there_is() -> None:
+    assert catalogue.with_version("yard/git-mow") == "yard/git-mow-v2"
+    for name in ("yard/git-mow-v2", "yard/git-mow-v1", "yard/git", "yard", "./yard/git-mow", ""):
+        assert catalogue.with_version(name) == name
+
+
 @pytest.mark.parametrize("place", ["", "./", "~/", "zoo/"])
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b", "\ud800"], ids=["long", "null", "surrogate"])
 @pytest.mark.usefixtures("three_tasks")

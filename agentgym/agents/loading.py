@@ -77,7 +77,9 @@ def source_of(factory: Callable[..., object], spec: str) -> Source:
     """
     made_by = factory.func if isinstance(factory, functools.partial) else factory
     if not callable(factory):
-        told = f"it is a {type(factory).__name__}; give the class: every episode makes its own"
+        told = (
+            f"it is an object of {type(factory).__name__}; give the class: every episode makes one"
+        )
         raise ConfigError(f"agent {spec!r}: {told}")
     if isinstance(made_by, type) and not callable(getattr(made_by, "act", None)):
         told = "it needs a method act(self, observation, tools, history)"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import gymnasium
 
+from agentgym import catalogue
 from agentgym.env.gymnasium_ids import spec_of
 from agentgym.errors import ConfigError
 
@@ -54,9 +55,10 @@ def make(
         >>> env.close()
 
     Args:
-        task_id: Such as ``"terminal/git-repair-v1"``, or the path of a task folder
-            (``"./hello"``); what a folder in a foreign format needs is built first. None with
-            `mcp` is an ad-hoc task, or a question if there are `instruction` and `answer`.
+        task_id: Such as ``"terminal/git-repair-v1"``, with or without the version, or the path of
+            a task folder (``"./hello"``); what a folder in a foreign format needs is built first.
+            None with `mcp` is an ad-hoc task, or a question if there are `instruction` and
+            `answer`.
         mcp: An MCP server whose tools the agent gets beside those of the task's environment: a
             command line, started for each episode, or a URL; or the options of
             ``[surface.mcp]`` (docs/mcp.md), such as a prefix for the names of its tools.
@@ -111,6 +113,7 @@ def make(
     kept = KeptStates(keep_states, keep_states_mb)
     kept.check(recorded=record is not None)
     task_id, mcp = _task_and_server(task_id, mcp, instruction, answer)
+    task_id = catalogue.with_version(task_id)
     if record is not None and mcp is not None:
         raise ConfigError(
             "record: a run holds no mcp=, so the episodes could not be replayed; name the server "

@@ -354,7 +354,7 @@ def test_an_unknown_name_hints_at_agents_of_one_s_own():
 
 
 def test_an_object_is_no_source():
-    with pytest.raises(ConfigError, match="it is a Plain; give the class"):
+    with pytest.raises(ConfigError, match="it is an object of Plain; give the class"):
         source_of(Plain(), "python:here:Plain")
 
 

@@ -15,6 +15,7 @@ from agentgym.env.portal import portal
 from agentgym.errors import (
     ConfigError,
     DiskFullError,
+    NotFoundError,
     RecordError,
     SandboxDiedError,
     TaskError,
@@ -151,6 +152,18 @@ def test_a_disk_that_was_full_for_a_while_loses_nothing(
     ending = store.endings.find(1)
     assert ending.state and not ending.unkept and ending.evidence
     store.close()
+
+
+def test_a_task_named_without_its_version_is_recorded_with_it(folder):
+    name = TASK.removesuffix("-v1")
+    with agentgym.make(name, record=folder) as env:
+        env.reset(seed=1)
+    envs = agentgym.vector.make([name, TASK], record=folder)
+    envs.reset(seed=2)
+    envs.close()
+    assert read(folder, "task") == [(TASK,)] * 3
+    with pytest.raises(NotFoundError, match="did you mean 'demo/refund-v1'"):
+        agentgym.make(name + "-v2")
 
 
 def test_an_episode_that_cannot_start_is_recorded_once_whatever_the_disk(make, folder, monkeypatch):
