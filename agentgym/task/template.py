@@ -181,7 +181,7 @@ class Filling:
         return value
 
     def _is_slot(self, name: str) -> bool:
-        """Return whether a name is to be filled: ``{{a.b}}`` is foreign text unless a is a table."""
+        """Return whether a name is to be filled; ``{{a.b}}`` is only if ``a`` is a table."""
         table, dot, _ = name.partition(".")
         return not dot or table in self._tables
 
