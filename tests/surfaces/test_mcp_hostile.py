@@ -234,7 +234,7 @@ def test_an_event_is_read_before_its_stream_ends(end):
 # --- validation of messages ----------------------------------------------------------------
 
 
-SENDS = '''
+SENDS = """
 import json, sys
 with open(sys.argv[1]) as file:
     sent = json.load(file)
@@ -254,7 +254,7 @@ for line in sys.stdin:
     result = {"resultType": "complete", "_meta": server, "cacheScope": "private", "ttlMs": 0}
     result |= answers[request["method"]]
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
-'''
+"""
 
 
 @pytest.fixture
