@@ -172,6 +172,7 @@ class _Connection:
             held = Held(self._account)
             try:
                 held.add(len(text))
+                answer: Message | None
                 if TOO_LARGE in event:
                     told = f"more than {self._bounds.message_bytes:,} bytes; expected fewer"
                     answer = await self._unread(event[TOO_LARGE], told)
