@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Iterator
-from typing import Annotated, Literal, cast
+from typing import Annotated, Final, Literal, cast
 
 import typer
 
@@ -27,6 +28,9 @@ _ENTRY_POINTS = {
     "surfaces": "agentgym.surfaces",
     "formats": "agentgym.task_formats",
 }
+
+_LARGE: Final = 10**15
+"""Numbers from here on are told by their power of ten."""
 
 OWN_AGENTS = (
     "an agent of your own: --agent ./FILE.py:CLASS or --agent python:MODULE:CLASS; "
@@ -72,7 +76,13 @@ def _tasks(pattern: str | None) -> Iterator[tuple[str, ...]]:
         except AgentGymError as error:
             yield task_id, "broken", "", str(error).splitlines()[0]
         else:
-            yield task_id, manifest.difficulty, f"{cardinality(manifest.params):,}", manifest.title
+            instances = _number(cardinality(manifest.params))
+            yield task_id, manifest.difficulty, instances, manifest.title
+
+
+def _number(count: int) -> str:
+    """Return a number; Python refuses to write one of more than 4,300 digits."""
+    return f"{count:,}" if count < _LARGE else f"10^{int(math.log10(count))}"
 
 
 def _others(kind: str, pattern: str | None) -> Iterator[tuple[str, ...]]:

@@ -30,6 +30,7 @@ try:
     from starlette.routing import Route
     from starlette.types import ASGIApp
 
+    from agentgym.services.accepting import ACCEPTED_AT_ONCE, AcceptingServer
     from agentgym.services.loopback import Loopback
 except ImportError as error:
     raise missing_extra("starlette or uvicorn", "mcp") from error
@@ -88,7 +89,12 @@ def serve_http(app: ASGIApp, port: int = 0) -> Iterator[str]:
     started = threading.Event()
     server = _Server(
         uvicorn.Config(
-            Loopback(app), log_level="error", access_log=False, lifespan="auto", ws="none"
+            Loopback(app),
+            log_level="error",
+            access_log=False,
+            lifespan="auto",
+            ws="none",
+            backlog=ACCEPTED_AT_ONCE,
         )
     )
     server.on_start = started
@@ -126,7 +132,7 @@ def listen(port: int = 0) -> socket.socket:
     return listening
 
 
-class _Server(uvicorn.Server):
+class _Server(AcceptingServer):
     """A server that signals when it is listening."""
 
     on_start: threading.Event

@@ -146,7 +146,7 @@ class EnvironmentApp:
             account.connections += 1
             try:
                 if is_openenv:
-                    await self._openenv.serve(account, receive, send)
+                    await self._openenv.serve(account, receive, send, direct)
                 else:
                     await self._websocket.serve(account, receive, send, direct)
             finally:

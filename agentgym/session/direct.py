@@ -16,6 +16,9 @@ from agentgym.session.accounts import Account
 NAME: Final = "agentgym.direct_messages"
 """Name of the extension in a scope."""
 
+TOO_LARGE: Final = "too_large"
+"""Key of an event in place of a message that is too large; its value is how the message begins."""
+
 Take: TypeAlias = Callable[[str], bool]
 """Takes a message, or refuses it; a refused one goes the usual way."""
 
@@ -29,6 +32,10 @@ class DirectMessages(Protocol):
 
     def hand_to(self, take: Take) -> None:
         """Hand every later text to a function, unless earlier ones wait in the queue."""
+        ...
+
+    def tell_too_large(self) -> None:
+        """Put the beginning of a message that is too large into the queue, and go on after it."""
         ...
 
     def write_now(self, frame: str | bytes) -> bool:

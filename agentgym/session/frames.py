@@ -26,6 +26,12 @@ _MASKED: Final = 0x80
 _SHORTEST: Final = 6
 """Bytes of the shortest masked frame."""
 
+_LARGE_HEADER: Final = 14
+"""Bytes of the header of a masked frame whose length takes 8 bytes."""
+
+_BEGIN: Final = 64
+"""Bytes of a message that is too large which are read."""
+
 _TWO_BYTES: Final = 126
 _EIGHT_BYTES: Final = 127
 """Lengths that stand for one of 2 or 8 bytes, which follows."""
@@ -61,6 +67,31 @@ def text_at(data: bytes, begin: int, max_bytes: int) -> tuple[str, int] | None:
         return apply_mask(data[content:end], data[content - 4 : content]).decode(), end
     except UnicodeDecodeError:
         return None
+
+
+def large_at(data: bytes, max_bytes: int) -> tuple[int, int] | None:
+    """Return the sizes of the header and of the content of a whole message that is too large.
+
+    Args:
+        data: What was read from a connection, from the beginning of a frame.
+        max_bytes: Size of the largest message.
+
+    Returns:
+        None if no masked message of more than `max_bytes` begins there, or only a part of its
+        header.
+    """
+    if len(data) < _LARGE_HEADER or data[0] not in (TEXT, BINARY):
+        return None
+    if data[1] != _MASKED | _EIGHT_BYTES:
+        return None
+    length = int.from_bytes(data[2:10], "big")
+    return (_LARGE_HEADER, length) if length > max_bytes else None
+
+
+def begin_of(data: bytes) -> str:
+    """Return how the message of a frame that `large_at` found begins, as far as it was read."""
+    content = data[_LARGE_HEADER : _LARGE_HEADER + _BEGIN]
+    return apply_mask(content, data[_LARGE_HEADER - 4 : _LARGE_HEADER]).decode("utf-8", "replace")
 
 
 def head(first: int, length: int) -> bytes:

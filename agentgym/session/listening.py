@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from agentgym.errors import ConfigError
 from agentgym.installation import missing_extra
-from agentgym.session.accepting import ACCEPTED_AT_ONCE, AcceptingServer
+from agentgym.services.accepting import ACCEPTED_AT_ONCE, AcceptingServer
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.connections import HttpConnection
 from agentgym.session.websocket_connection import Outbox, WebSocketConnection

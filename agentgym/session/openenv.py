@@ -17,11 +17,12 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final, TypeAlias
 
-from agentgym.records import bounds
+from agentgym.records import Action, bounds
 from agentgym.records.json_text import encoder
 from agentgym.session.accounts import Account
 from agentgym.session.answers import Failure, FailureCode, Reply
 from agentgym.session.bounds import ServerBounds
+from agentgym.session.direct import TOO_LARGE, DirectMessages
 from agentgym.session.held import Held, HeldTooMuch
 from agentgym.session.metrics import Metrics
 from agentgym.session.requests import description, judged, response_of
@@ -92,8 +93,23 @@ class OpenEnvConnections:
         self._rich = rich
         self._open: set[_Connection] = set()
 
-    async def serve(self, account: Account, receive: Receive, send: Send) -> None:
-        """Serve one connection of an account until it ends."""
+    async def serve(
+        self,
+        account: Account,
+        receive: Receive,
+        send: Send,
+        direct: DirectMessages | None = None,
+    ) -> None:
+        """Serve one connection of an account until it ends.
+
+        Args:
+            account: The account.
+            receive: Receives the next event of the connection.
+            send: Sends an event.
+            direct: Tells messages that are too large, if the connection can.
+        """
+        if direct is not None:
+            direct.tell_too_large()
         await receive()  # websocket.connect
         try:
             await send({"type": "websocket.accept"})
@@ -156,7 +172,12 @@ class _Connection:
             held = Held(self._account)
             try:
                 held.add(len(text))
-                answer = await self._answer(text)
+                answer: Message | None
+                if TOO_LARGE in event:
+                    told = f"more than {self._bounds.message_bytes:,} bytes; expected fewer"
+                    answer = await self._unread(event[TOO_LARGE], told)
+                else:
+                    answer = await self._answer(text)
             except HeldTooMuch as error:
                 answer = self._error("CAPACITY_REACHED", str(error))
             finally:
@@ -203,10 +224,7 @@ class _Connection:
             await asyncio.sleep(wait_s)
         if bounds.is_too_rich(text):
             told = f"more than {bounds.MAX_VALUES:,} values; expected fewer"
-            if _begins_step(text) and self._episode:
-                # The client raises for an error, so a policy would lose its episode.
-                return await self._step(bounds.malformed(told).to_json())
-            return self._error("VALIDATION_ERROR", told)
+            return await self._unread(text, told)
         await self._rich.wait(self._account, len(text), bounds.weight_of(text))
         try:
             message = json.loads(text)
@@ -228,6 +246,13 @@ class _Connection:
         except Exception as error:  # noqa: BLE001 - the boundary to the client
             told = f"the server failed at {kind}: {type(error).__name__}: {str(error)[:300]}"
             return self._error("EXECUTION_ERROR", told)
+
+    async def _unread(self, text: str | bytes, told: str) -> Message:
+        """Return the answer to a message of which only the beginning is read."""
+        if _begins_step(text) and self._session is not None and self._episode:
+            # The client raises for an error, so a policy would lose its episode.
+            return await self._played(self._session, bounds.malformed(told))
+        return self._error("VALIDATION_ERROR", told)
 
     async def _reset(self, data: Mapping[str, Any]) -> Message:
         known = {"seed", "episode_id", "task", "options"}
@@ -269,10 +294,13 @@ class _Connection:
             return self._error("SESSION_ERROR", "no episode has begun; call reset first")
         # Every action of OpenEnv has metadata, which are no part of a call.
         action = {name: value for name, value in data.items() if name != "metadata"}
-        answer = await self._session.step(self._episode, action)
+        return await self._played(self._session, action)
+
+    async def _played(self, session: Session, action: Mapping[str, Any] | Action) -> Message:
+        answer = await session.step(self._episode, action)
         if isinstance(answer, Failure) and answer.code is FailureCode.INVALID:
             # The client raises for an error, so a model that wrote NaN would lose its episode.
-            answer = await self._session.step(self._episode, bounds.malformed(answer.message))
+            answer = await session.step(self._episode, bounds.malformed(answer.message))
         if isinstance(answer, Failure):
             return self._not_done(answer)
         self._metrics.count_done("step", answer)

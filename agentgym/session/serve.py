@@ -9,9 +9,9 @@ from collections.abc import Callable
 import uvicorn
 
 from agentgym.errors import ConfigError
+from agentgym.services.accepting import ACCEPTED_AT_ONCE, AcceptingServer
 from agentgym.services.http import listen
 from agentgym.services.mcp import over_stdio
-from agentgym.session.accepting import ACCEPTED_AT_ONCE, AcceptingServer
 from agentgym.session.admission import Admission
 from agentgym.session.connections import HttpConnection
 from agentgym.session.mcp import McpAdapter

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Final
 
 from agentgym.installation import missing_extra
 from agentgym.session.accounts import Account
-from agentgym.session.direct import NAME, Take
-from agentgym.session.frames import BINARY, TEXT, bytes_of, head, text_at
+from agentgym.session.direct import NAME, TOO_LARGE, Take
+from agentgym.session.frames import BINARY, TEXT, begin_of, bytes_of, head, large_at, text_at
 
 try:
     from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
@@ -24,6 +24,9 @@ _WAITING: Final = 8
 
 _TOGETHER_BYTES: Final = 2**16
 """Size of the messages of a connection that are written at once, and not together with others."""
+
+_SKIPPED_BYTES: Final = 2**28
+"""Size of the largest message that is skipped; a connection with a larger one is closed."""
 
 _FRAME_BYTES: Final = 64
 """Memory that a part of a message takes beside its bytes."""
@@ -71,6 +74,9 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
     _take: Take | None = None
     _account: Account | None = None
+    _tells_too_large = False
+    _skipped_bytes = 0
+    """Bytes still to come of a message that is too large."""
     _held_bytes = 0
     """Bytes that are counted for the account: not parsed, in `frames`, or in the queue."""
     _parts_bytes = _queued_bytes = 0
@@ -92,8 +98,14 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         """Hand every later text to a function, unless earlier ones wait in the queue."""
         self._take = take
 
+    def tell_too_large(self) -> None:
+        """Put the beginning of a message that is too large into the queue, and go on after it."""
+        self._tells_too_large = True
+
     def data_received(self, data: bytes) -> None:
         """Hand on the messages that came, and leave the rest to the parser."""
+        if self._tells_too_large and not (data := self._skip(data)):
+            return
         taken_bytes = self._hand_on(data)
         if taken_bytes == len(data):
             return
@@ -105,16 +117,33 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         super().data_received(data)
         self._count_held()
 
+    def _skip(self, data: bytes) -> bytes:
+        """Return what was read without the message that is too large; tell that it came."""
+        if not self._skipped_bytes:
+            is_between = self._is_between_messages()
+            found = large_at(data, self.config.ws_max_size) if is_between else None
+            if found is None or found[1] > _SKIPPED_BYTES:
+                return data
+            self._queued_sizes.append(0)
+            event = {"type": "websocket.receive", TOO_LARGE: begin_of(data)}
+            self.queue.put_nowait(event)  # type: ignore[arg-type]
+            self._skipped_bytes = sum(found)
+        skipped = min(self._skipped_bytes, len(data))
+        self._skipped_bytes -= skipped
+        return data[skipped:]
+
+    def _is_between_messages(self) -> bool:
+        """Return whether nothing of a message was read that is not in the queue yet."""
+        return (
+            self._parsing_bytes == 0
+            and not self.frames  # of a message that comes in parts
+            and self.conn.state is State.OPEN
+        )
+
     def _hand_on(self, data: bytes) -> int:
         """Hand on messages that need no parser; return the number of their bytes."""
         begin = 0
-        if (
-            self._take is not None
-            and self._parsing_bytes == 0
-            and not self.frames  # of a message that comes in parts
-            and self.queue.empty()
-            and self.conn.state is State.OPEN
-        ):
+        if self._take is not None and self._is_between_messages() and self.queue.empty():
             most = self.config.ws_max_size
             while begin < len(data) and (found := text_at(data, begin, most)) is not None:
                 text, end = found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import logging
 import math
 import os
 import shlex
@@ -51,6 +52,8 @@ _MOST_CHECKED: Final = 200_000
 """Largest number of characters of a result that is checked against its tool's schema."""
 _STDERR_BYTES: Final = 2_000
 _AGAIN_S: Final = 0.25
+_SDK_LOGGERS: Final = ("mcp", "client")
+_NOT_SHOWN: Final = logging.NullHandler()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,9 @@ class Session:
             ConfigError: The program does not exist, or a variable that it needs is not set.
             SurfaceError: The server cannot be reached or does not answer in time.
         """
+        # Without a handler Python prints the SDK's warnings: any number, with texts of the server.
+        for name in _SDK_LOGGERS:
+            logging.getLogger(name).addHandler(_NOT_SHOWN)
         transport = self._transport()
         self._holder = asyncio.create_task(self._hold(transport), name=f"mcp {self._address}")
         try:

@@ -16,6 +16,8 @@ import anyio
 from mcp import types
 from mcp.shared.message import SessionMessage
 
+from agentgym.surfaces.message_bounds import checked
+
 OPEN_REQUESTS: Final = 64
 """Most requests of a server that may wait for an answer at a time."""
 
@@ -39,7 +41,8 @@ async def with_few_open_requests(incoming: Any, outgoing: Any) -> AsyncIterator[
     async def receive() -> None:
         with suppress(*_ENDED):
             async with seen:
-                async for one in incoming:
+                async for arrived in incoming:
+                    one = checked(arrived)
                     await requests.note_received(one)
                     await seen.send(one)
 

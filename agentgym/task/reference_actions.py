@@ -19,7 +19,7 @@ from agentgym.records import Action, Json, Step
 from agentgym.task.model import Instance, Task
 from agentgym.task.patch import Line, apply_patch, read_lines
 from agentgym.task.reference_policy import POLICY_FILE
-from agentgym.task.template import canonical, environment, fill_json
+from agentgym.task.template import Filling, canonical, environment
 from agentgym.task_formats import plugin_errors
 
 SOLUTIONS = ("solve.sh", "actions.jsonl", POLICY_FILE)
@@ -183,8 +183,9 @@ def _cues(
         text = "\n".join(line.text for line in lines)
         calls = _script(text, params or {}) if text.strip() else ()
         return [Cue(call, lines[0].where) for call in calls]
+    filling = None if params is None else Filling(params)
     return [
-        Cue(_action(line, params, error), line.where)
+        Cue(_action(line, filling, error), line.where)
         for line in lines
         if line.text.strip() and not line.text.startswith("#")
     ]
@@ -202,10 +203,10 @@ def _script(text: str, params: Mapping[str, Json]) -> tuple[Action, ...]:
     return (run, _READ_ANSWER, _SUBMIT) if answers else (run,)
 
 
-def _action(line: Line, params: Mapping[str, Json] | None, error: type[AgentGymError]) -> Action:
+def _action(line: Line, filling: Filling | None, error: type[AgentGymError]) -> Action:
     try:
         value = json.loads(line.text)
-        filled = value if params is None else fill_json(value, params, line.where)
+        filled = value if filling is None else filling.json(value, line.where)
         return _in_words(Action.from_json(filled))
     except (json.JSONDecodeError, RecursionError) as fault:
         raise error(f"{line.where}: expected an action in JSON: {fault}") from fault

@@ -10,9 +10,10 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from pydantic import Field, PlainValidator, model_validator
 
@@ -25,12 +26,20 @@ _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DRAW = "agentgym.draw/1"
 """Part of every draw: a change of the method changes this name, so that values do not repeat."""
 
+_MOST_CHOICE: Final = 1_024
+"""Largest number of characters of a value: 5 characters of a template stand for it."""
+
+_MOST_FILLED: Final = 8 << 20
+"""Largest number of characters of the texts of one file with their slots filled."""
+
 
 def _scalar(value: object) -> str | int | float | bool:
     if not isinstance(value, str | int | float):
         raise ValueError("expected text, a number, true or false in a choice, or a table of such")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"expected a finite number, got {value}")
+    if isinstance(value, str) and len(value) > _MOST_CHOICE:
+        raise ValueError(f"expected at most {_MOST_CHOICE:,} characters, got {len(value):,}")
     if isinstance(value, str) and "\0" in value:
         raise ValueError("expected text without NUL: it has to fit into an environment variable")
     return value
@@ -107,6 +116,87 @@ def cardinality(slots: Mapping[str, Slot]) -> int:
     return math.prod(len(slot.values) for slot in slots.values())
 
 
+class Filling:
+    """Replaces ``{{slot}}`` in the texts of a file. Slots in the inserted values are not replaced.
+
+    Args:
+        params: Values of the slots.
+    """
+
+    def __init__(self, params: Mapping[str, Json]) -> None:
+        self._tables = {name for name, value in params.items() if isinstance(value, Mapping)}
+        self._known = dict(params)
+        for slot in self._tables:
+            table = params[slot]
+            assert isinstance(table, Mapping)
+            self._known |= {f"{slot}.{field}": inner for field, inner in table.items()}
+        self._left = _MOST_FILLED
+
+    def text(self, text: str, where: Callable[[int], str]) -> str:
+        """Fill a text.
+
+        Args:
+            text: The template.
+            where: Returns the place of a character for messages, by its index.
+
+        Raises:
+            TaskError: A slot has no value, or the texts become too long.
+        """
+        pieces, end = [], 0
+        for match in _SLOT.finditer(text):
+            if not self._is_slot(match[1]):
+                continue
+            value = _text(self._value(match[1], partial(where, match.start())))
+            self._left -= len(value)
+            if self._left < 0:
+                raise TaskError(
+                    f"{where(match.start())}: the values of the slots have more than "
+                    f"{_MOST_FILLED:,} characters"
+                )
+            pieces += [text[end : match.start()], value]
+            end = match.end()
+        return "".join([*pieces, text[end:]])
+
+    def json(self, value: Json, where: str) -> Json:
+        """Fill every text of a JSON value, object keys included.
+
+        Raises:
+            TaskError: As `text`, or filling makes two keys of an object equal.
+        """
+        if isinstance(value, str):
+            whole = _SLOT.fullmatch(value)
+            if whole and self._is_slot(whole[1]):
+                return self._value(whole[1], lambda: where)
+            return self.text(value, lambda at: where)
+        if isinstance(value, Mapping):
+            filled = {
+                self.text(key, lambda at: where): self.json(inner, where)
+                for key, inner in value.items()
+            }
+            if len(filled) < len(value):
+                raise TaskError(f"{where}: two keys of {sorted(value)} are equal once filled")
+            return filled
+        if isinstance(value, Sequence):
+            return [self.json(inner, where) for inner in value]
+        return value
+
+    def _is_slot(self, name: str) -> bool:
+        """Return whether a name is to be filled; ``{{a.b}}`` is only if ``a`` is a table."""
+        table, dot, _ = name.partition(".")
+        return not dot or table in self._tables
+
+    def _value(self, name: str, where: Callable[[], str]) -> Json:
+        if name not in self._known:
+            matches = close_matches(name, self._known, limit=1)
+            hint = (
+                f"did you mean {{{{{matches[0]}}}}}?"
+                if matches
+                else f"known: {', '.join(self._known) or 'none'}"
+            )
+            raise TaskError(f"{where()}: unknown slot {{{{{name}}}}}; {hint}")
+        return self._known[name]
+
+
 def fill(text: str, params: Mapping[str, Json], where: Path | str) -> str:
     """Replace each ``{{slot}}`` of a text. Slots in the inserted values are not replaced.
 
@@ -116,14 +206,9 @@ def fill(text: str, params: Mapping[str, Json], where: Path | str) -> str:
         where: The file the text comes from, for messages.
 
     Raises:
-        TaskError: A slot has no value; names file and line.
+        TaskError: A slot has no value, or the text becomes too long; names file and line.
     """
-
-    def replace(match: re.Match[str]) -> str:
-        line = text.count("\n", 0, match.start()) + 1
-        return _filled(match, params, f"{where}:{line}")
-
-    return _SLOT.sub(replace, text)
+    return Filling(params).text(text, lambda at: f"{where}:{text.count(chr(10), 0, at) + 1}")
 
 
 def fill_json(value: Json, params: Mapping[str, Json], where: str) -> Json:
@@ -138,26 +223,10 @@ def fill_json(value: Json, params: Mapping[str, Json], where: str) -> Json:
         where: Prefix of error messages, such as ``file:line``.
 
     Raises:
-        TaskError: A slot has no value, or filling makes two keys of an object equal.
+        TaskError: A slot has no value, the texts become too long, or filling makes two keys of an
+            object equal.
     """
-    if isinstance(value, str):
-        whole = _SLOT.fullmatch(value)
-        if whole and _is_slot(whole[1], params):
-            return _value(whole[1], params, where)
-        return _SLOT.sub(lambda match: _filled(match, params, where), value)
-    if isinstance(value, Mapping):
-        filled = {
-            _SLOT.sub(lambda match: _filled(match, params, where), key): fill_json(
-                inner, params, where
-            )
-            for key, inner in value.items()
-        }
-        if len(filled) < len(value):
-            raise TaskError(f"{where}: two keys of {sorted(value)} are equal once filled")
-        return filled
-    if isinstance(value, Sequence):
-        return [fill_json(inner, params, where) for inner in value]
-    return value
+    return Filling(params).json(value, where)
 
 
 def environment(params: Mapping[str, Json]) -> dict[str, str]:
@@ -169,33 +238,6 @@ def environment(params: Mapping[str, Json]) -> dict[str, str]:
 def canonical(value: Json) -> str:
     """Return the canonical JSON text of a value: sorted keys, no blanks, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-def _filled(match: re.Match[str], params: Mapping[str, Json], where: str) -> str:
-    name = match[1]
-    return _text(_value(name, params, where)) if _is_slot(name, params) else match[0]
-
-
-def _is_slot(name: str, params: Mapping[str, Json]) -> bool:
-    """Return whether a name is to be filled: ``{{a.b}}`` is foreign text unless a is a table."""
-    table, dot, _ = name.partition(".")
-    return not dot or isinstance(params.get(table), Mapping)
-
-
-def _value(name: str, params: Mapping[str, Json], where: str) -> Json:
-    known = dict(params)
-    for slot, value in params.items():
-        if isinstance(value, Mapping):
-            known |= {f"{slot}.{field}": inner for field, inner in value.items()}
-    if name not in known:
-        matches = close_matches(name, known, limit=1)
-        hint = (
-            f"did you mean {{{{{matches[0]}}}}}?"
-            if matches
-            else f"known: {', '.join(known) or 'none'}"
-        )
-        raise TaskError(f"{where}: unknown slot {{{{{name}}}}}; {hint}")
-    return known[name]
 
 
 def _text(value: Json) -> str:

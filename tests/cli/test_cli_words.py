@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from agentgym import __version__
 from agentgym.cli.app import app
+from agentgym.cli.list import _number
 from agentgym.errors import NotFoundError
 
 COMMANDS = ["list", "eval", "replay", "report", "doctor", "bench"]
@@ -238,3 +239,12 @@ def test_a_report_of_nothing_is_an_error(cli: Cli, tmp_path: Path) -> None:
     assert done.stderr.startswith("error: ")
     assert not (tmp_path / "nowhere").exists()
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(1, "1"), (10**15 - 1, "999,999,999,999,999"), (2**21_200, "10^6381")],
+    ids=["one", "large", "huge"],
+)
+def test_a_number_of_instances_is_told_however_large(count, told):
+    assert _number(count) == told

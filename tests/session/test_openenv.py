@@ -241,3 +241,24 @@ async def test_an_action_of_more_values_than_are_read_costs_a_step(server):
         await socket.send(f'{{"type": "reset", "data": {{"seed": {numbers}}}}}')
         assert json.loads(await socket.recv())["type"] == "error"
         assert (await ask(socket, "state"))[1]["step_count"] == 1
+
+
+async def test_a_message_of_more_bytes_than_are_read_costs_a_step(server):
+    text = "x" * (4 * 2**20)
+    step = f'{{"type": "step", "data": {{"tool": "add", "arguments": {{"n": "{text}"}}}}}}'
+    async with dial(server) as socket:
+        await socket.send(step)
+        assert json.loads(await socket.recv())["data"]["code"] == "VALIDATION_ERROR"
+        await ask(socket, "reset", {"seed": 1})
+        for steps in (1, 2):
+            await socket.send(step if steps == 1 else step.encode())
+            answer = json.loads(await socket.recv())
+            assert answer["type"] == "observation" and answer["data"]["done"] is False
+            assert answer["data"]["observation"]["effect"] == "error"
+            assert (await ask(socket, "state"))[1]["step_count"] == steps
+        await socket.send(f'{{"type": "reset", "data": {{"task": "{text}"}}}}')
+        assert json.loads(await socket.recv())["data"]["code"] == "VALIDATION_ERROR"
+        # A message at the bound is read, whatever came before.
+        fits = '{"type": "state", "data": {}}'
+        await socket.send(fits + " " * (4 * 2**20 - len(fits)))
+        assert json.loads(await socket.recv())["data"]["step_count"] == 2

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import logging
 import re
 import sys
 from contextlib import asynccontextmanager
@@ -24,8 +26,9 @@ from agentgym.records.pattern import is_linear
 from agentgym.surfaces import transport
 from agentgym.surfaces.calls import check_call, sample_call
 from agentgym.surfaces.mcp import _described, _named
-from agentgym.surfaces.mcp_client import Address, Session
+from agentgym.surfaces.mcp_client import Address, Refusal, Session
 from agentgym.surfaces.mcp_schema import adapt
+from agentgym.surfaces.message_bounds import checked
 from agentgym.surfaces.server_requests import OPEN_REQUESTS, with_few_open_requests
 
 LINEAR = [
@@ -226,6 +229,98 @@ def test_an_event_is_read_before_its_stream_ends(end):
         server.close()
 
     asyncio.run(go())
+
+
+# --- validation of messages ----------------------------------------------------------------
+
+
+SENDS = """
+import json, sys
+with open(sys.argv[1]) as file:
+    sent = json.load(file)
+server = {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}}
+answers = {
+    "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}},
+    "tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]},
+    "tools/call": sent["result"],
+}
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    if request["method"] == "tools/call":
+        for message in sent["before"]:
+            print(json.dumps({"jsonrpc": "2.0", **message}))
+    result = {"resultType": "complete", "_meta": server, "cacheScope": "private", "ttlMs": 0}
+    result |= answers[request["method"]]
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.fixture
+def called(tmp_path):
+    """A call to a server that first sends other messages; returns its result."""
+
+    async def call(result, before=()):
+        sent = tmp_path / "sent.json"
+        sent.write_text(json.dumps({"result": result, "before": list(before)}))
+        session = Session(Address((sys.executable, "-c", SENDS, str(sent))))
+        await session.open()
+        try:
+            await session.offer()
+            return await session.call("t", {})
+        finally:
+            await session.close()
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("part", "number"),
+    [
+        ({"type": "bogus"}, 1_001),
+        ({"type": "text", "text": "t"}, 40_000),
+        ({"type": "text", "text": "t", "annotations": {"audience": ["user"] * 900}}, 30),
+    ],
+    ids=["no part", "text", "inside of parts"],
+)
+async def test_a_result_that_takes_long_to_validate_is_refused(called, part, number):
+    with pytest.raises(Refusal, match="the answer cannot be read: (a list or object|it) has"):
+        await called({"content": [part] * number})
+
+
+async def test_questions_by_the_thousand_are_refused_together(called):
+    asked = {f"q{n}": {"method": "roots/list", "params": {}} for n in range(1_001)}
+    with pytest.raises(Refusal, match=r"a list or object has 1,001 entries, more than 1,000"):
+        await called({"resultType": "input_required", "inputRequests": asked})
+
+
+def test_a_request_that_takes_long_to_validate_is_dropped():
+    for message in (
+        types.JSONRPCRequest(jsonrpc="2.0", id=1, method="m", params={"messages": [7] * 1_001}),
+        types.JSONRPCNotification(jsonrpc="2.0", method="m", params={"d": [[7] * 500] * 500}),
+    ):
+        assert isinstance(checked(SessionMessage(message)), ValueError)
+    harmless = ping(1)
+    assert checked(harmless) is harmless
+
+
+async def test_structured_content_may_be_large(called):
+    content = {"rows": [[n] for n in range(30_000)]}
+    result = await called({"content": [], "structuredContent": content})
+    assert result.structured_content == content
+
+
+async def test_warnings_of_the_sdk_are_not_printed(called, monkeypatch):
+    printed = io.StringIO()
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    for name in ("mcp", "client"):
+        monkeypatch.setattr(logging.getLogger(name), "handlers", [])
+    monkeypatch.setattr(logging, "lastResort", logging.StreamHandler(printed))
+    logging.getLogger("other").warning("a handler prints")
+    note = {"method": "notifications/progress", "params": {"progress": "no number"}}
+    await called({"content": []}, before=[note])
+    assert printed.getvalue() == "a handler prints\n"
 
 
 # --- requests of a server ------------------------------------------------------------------

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.errors import TaskError
-from agentgym.task.template import Slot, cardinality, draw, environment, fill, fill_json
+from agentgym.task.reference_actions import read_actions
+from agentgym.task.template import Filling, Slot, cardinality, draw, environment, fill, fill_json
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 SCALARS = (
@@ -143,3 +144,39 @@ def test_a_choice_of_tables_draws_values_that_belong_together() -> None:
 def test_tables_of_a_choice_have_one_form(choice) -> None:
     with pytest.raises(ValueError, match="expected"):
         Slot(choice=choice)
+
+
+def test_a_value_is_short_because_a_slot_multiplies_it() -> None:
+    Slot(choice=("x" * 1_024,))
+    for choice in (("x" * 1_025,), ({"a": "x" * 1_025},)):
+        with pytest.raises(ValueError, match="expected at most 1,024 characters, got 1,025"):
+            Slot(choice=choice)
+
+
+@pytest.mark.parametrize("within", [str, lambda text: [text, {"k": text}]])
+def test_the_slots_of_a_text_have_a_largest_size(within) -> None:
+    params = {"a": "x" * 1_000}
+    template = within("{{a}}" * 9_000)
+    with pytest.raises(TaskError, match=r"f(:1)?: the values of the slots have more than"):
+        fill(template, params, "f") if isinstance(template, str) else fill_json(
+            template, params, "f"
+        )
+
+
+def test_the_slots_of_all_lines_of_a_file_have_a_largest_size(tmp_path) -> None:
+    line = json.dumps({"tool": "bash", "arguments": {"command": "{{a}}" * 1_000}})
+    path = tmp_path / "actions.jsonl"
+    path.write_text(f"{line}\n" * 9)
+    with pytest.raises(TaskError, match=r"actions.jsonl:9: the values of the slots have more"):
+        read_actions(path, TaskError, {"a": "x" * 1_000})
+
+
+def test_a_slot_is_filled_in_constant_time() -> None:
+    lines: list[int] = []
+
+    def where(at: int) -> str:
+        lines.append(at)
+        return "f"
+
+    assert Filling({"a": 1}).text("{{a}}" * 1_000, where) == "1" * 1_000
+    assert not lines  # The line is looked for only for a message.

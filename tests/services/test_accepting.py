@@ -8,10 +8,14 @@ import logging
 import os
 import resource
 import socket
+import time
 
+import httpx
+import pytest
 import uvicorn
 
-from agentgym.session.accepting import ACCEPTED_AT_ONCE, AcceptingServer
+from agentgym.services.accepting import ACCEPTED_AT_ONCE, AcceptingServer
+from agentgym.services.http import serve_http
 
 CLIENTS = 5
 
@@ -39,16 +43,21 @@ def no_descriptors():
             os.close(one)
 
 
-async def test_a_server_without_descriptors_waits_and_tells_it_once(monkeypatch, caplog):
-    tries = 0
+@pytest.fixture
+def tries(monkeypatch):
+    """A list that grows with each connection that this process tries to accept."""
+    made = []
     accept = socket.socket.accept
 
     def counted(self):
-        nonlocal tries
-        tries += 1
+        made.append(self)
         return accept(self)
 
     monkeypatch.setattr(socket.socket, "accept", counted)
+    return made
+
+
+async def test_a_server_without_descriptors_waits_and_tells_it_once(tries, caplog):
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     config = uvicorn.Config(
@@ -66,7 +75,7 @@ async def test_a_server_without_descriptors_waits_and_tells_it_once(monkeypatch,
                 await loop.sock_connect(one, listening.getsockname())
                 await loop.sock_sendall(one, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             await asyncio.sleep(3.5)
-        assert 1 < tries < 10
+        assert 1 < len(tries) < 10
         assert len(caplog.records) == 1 and "allow more with ulimit -n" in caplog.text
         async with asyncio.timeout(20):
             for one in clients:
@@ -77,3 +86,17 @@ async def test_a_server_without_descriptors_waits_and_tells_it_once(monkeypatch,
             one.close()
         await serving
         listening.close()
+
+
+def test_services_without_descriptors_wait_and_tell_it_once(tries, caplog):
+    with serve_http(app) as url:
+        clients = [socket.socket() for _ in range(CLIENTS)]
+        with caplog.at_level(logging.WARNING), no_descriptors():
+            for one in clients:
+                one.connect(("127.0.0.1", int(url.rpartition(":")[2])))
+            time.sleep(1.5)
+        for one in clients:
+            one.close()
+        assert 0 < len(tries) < 10
+        assert len(caplog.records) == 1 and "allow more with ulimit -n" in caplog.text
+        assert httpx.get(url, timeout=20).status_code == 204
