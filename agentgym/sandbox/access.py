@@ -81,6 +81,8 @@ class LayerAccess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
+                # A ctrl-c of the terminal would end it before it has removed what guests left.
+                start_new_session=True,
             )
         assert self._child.stdin is not None and self._child.stdout is not None
         try:
