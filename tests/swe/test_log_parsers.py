@@ -215,7 +215,10 @@ def test_hostile_logs_are_read_to_their_end(name: str) -> None:
 
 
 FLOODS = {
-    "tap": "# Subtest: " + "A" * 15_000 + "\n" + "".join(f"    ok {i} - {i}\n" for i in range(40_000)),
+    "tap": "# Subtest: "
+    + "A" * 15_000
+    + "\n"
+    + "".join(f"    ok {i} - {i}\n" for i in range(40_000)),
     "jest": "  " + "A" * 15_000 + "\n" + "".join(f"    ✓ {i}\n" for i in range(40_000)),
     "mocha": '{"stats": [' + "{}," * 4_000_000 + "{}]}",
 }
