@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 
 class EventStream(Protocol):
-    """What the Docker SDK returns for a stream of events."""
+    """A stream of events, as the Docker SDK returns it."""
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Yield events until the daemon or this process ends the stream."""

@@ -21,7 +21,7 @@ from agentgym.errors import SandboxError
 from agentgym.sandbox.images import Layer
 from agentgym.sandbox.layer_stack import OPAQUE, is_whiteout
 from agentgym.sandbox.removal import remove
-from agentgym.sandbox.tar_members import BoundedMember
+from agentgym.sandbox.tar_members import BoundedMember, Room
 
 # Every guest has the ids 0 to 65535, which are mapped for it (see `launch.py`).
 IDS = 65_536
@@ -29,7 +29,7 @@ _NOBODY = 65_534
 _WHITEOUT, _OPAQUE_ENTRY = ".wh.", ".wh..wh..opq"
 _CHUNK = 2**16
 _LAYER_BYTES = 64 << 30
-_SPARE_BYTES, _CHECK_BYTES = 1 << 30, 64 << 20
+_CHECK_BYTES = 64 << 20
 _ACLS = ("system.posix_acl_access", "system.posix_acl_default")
 _ACL_ENTRY = struct.Struct("<HHI")
 # Entries of an ACL that name a user or a group (linux/posix_acl.h).
@@ -82,6 +82,7 @@ class _Unpacking:
 
     def __init__(self, archive: tarfile.TarFile, target: Path, first_id: int | None) -> None:
         self._archive, self._root, self._first_id = archive, str(target), first_id
+        self._room = Room(target.parent)
         self._deleted: set[str] = set()
         # Directories get modes and times last, because writing into them needs a mode and changes
         # the times.
@@ -173,8 +174,8 @@ class _Unpacking:
             assert content is not None
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 while data := content.read(_CHUNK):
-                    if file.tell() % _CHECK_BYTES == 0 and _is_full(path):
-                        raise ValueError("its files would fill this disk")
+                    if file.tell() % _CHECK_BYTES == 0:
+                        self._room.check()
                     # A block of zeros becomes a hole.
                     if data.count(0) == len(data):
                         file.seek(len(data), os.SEEK_CUR)
@@ -217,11 +218,6 @@ class _Unpacking:
                 number += self._first_id
             entries.append(_ACL_ENTRY.pack(tag, rights, number))
         return value[:4] + b"".join(entries)
-
-
-def _is_full(path: str) -> bool:
-    found = os.statvfs(path)
-    return found.f_bavail * found.f_frsize < _SPARE_BYTES
 
 
 def _lstat(path: str) -> os.stat_result | None:

@@ -22,17 +22,16 @@ from agentgym.errors import MissingExtraError, SandboxError
 from agentgym.records import Json, bounds
 from agentgym.regular_file import read_regular
 from agentgym.sandbox.images import ARCHITECTURE, ImageLayout, Layer
-from agentgym.sandbox.tar_members import BoundedMember
+from agentgym.sandbox.tar_members import BoundedMember, Room
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PULL_S = 1800.0
 _PIECE_BYTES = 16 << 20
-_SPARE_BYTES = 1 << 30
 _BROKEN = (
     *(OSError, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, RecursionError),
     *(ValueError, KeyError, TypeError, AttributeError, IndexError),
 )
-"""What reading a damaged or hostile archive raises."""
+"""The errors of reading a damaged or hostile archive."""
 Taken = tuple[tuple[Layer, ...], dict[str, Json]]
 """The layers of an image, stored among the layout's blobs, and its `config` object."""
 
@@ -94,6 +93,7 @@ def _extract(archive: tarfile.TarFile, folder: Path) -> None:
     Raises:
         ValueError: They would fill the disk.
     """
+    room = Room(folder.parent)
     for member in archive:
         path = folder / os.path.normpath(f"/{member.name}").lstrip("/")
         if not (member.isreg() or member.issym() or member.islnk()):
@@ -103,8 +103,7 @@ def _extract(archive: tarfile.TarFile, folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "wb") as file:
             while piece := content.read(_PIECE_BYTES):
-                if shutil.disk_usage(folder).free < _SPARE_BYTES:
-                    raise ValueError("its files would fill this disk")
+                room.check()
                 file.write(piece)
 
 
