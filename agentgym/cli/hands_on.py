@@ -6,7 +6,6 @@ import json
 import readline  # noqa: F401  # gives `input` editing and history
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 from rich.console import Console
@@ -24,6 +23,7 @@ from agentgym.records import (
     ToolSpec,
     Verdict,
 )
+from agentgym.records.pattern import fits_glob
 
 _LIGHTS = {
     CheckStatus.PASS: ("●", "green"),
@@ -191,7 +191,7 @@ def _listed(tools: Iterable[ToolSpec], glob: str) -> str:
     """Return tools with their arguments, optional ones in brackets."""
     lines = []
     for tool in tools:
-        if not fnmatchcase(tool.name, glob):
+        if not fits_glob(tool.name, glob):
             continue
         names: Any = tool.parameters.get("properties", {})
         required: Any = tool.parameters.get("required", ())

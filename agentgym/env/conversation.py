@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Final
 
 from agentgym.env.answer import read_user_message
@@ -34,6 +33,7 @@ from agentgym.records import (
     ToolSpec,
     UserTurn,
 )
+from agentgym.records.pattern import fits_glob
 from agentgym.services.backend import ServiceSet
 from agentgym.services.tables import select
 from agentgym.surfaces.calls import check_call
@@ -196,7 +196,7 @@ def _strangers(
     functions: Mapping[str, object] = {} if services is None else services.functions
     for field, globs in (("tools", script.tools), ("own", script.own)):
         for index, glob in enumerate(globs):
-            if not any(fnmatchcase(name, glob) for name in functions):
+            if not any(fits_glob(name, glob) for name in functions):
                 yield (field, index), f"{glob!r} picks none of {len(functions)} tools"
     for at, doing in script.doings():
         for index, deed in enumerate(doing.do):

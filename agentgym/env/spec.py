@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +14,7 @@ from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
 from agentgym.protocols import SurfaceKind
 from agentgym.records import Limits, SurfaceConfig, ToolSpec
+from agentgym.records.pattern import fits_glob
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
 from agentgym.task.answer import Answer
@@ -115,7 +115,7 @@ class EnvSpec(Manifest):
         """Return the tools of its services, without those that match one of the globs."""
         services = self.find_services()
         tools = () if services is None else services.tools
-        return tuple(t for t in tools if not any(fnmatchcase(t.name, glob) for glob in withheld))
+        return tuple(t for t in tools if not any(fits_glob(t.name, glob) for glob in withheld))
 
     def make_surface_kinds(
         self,

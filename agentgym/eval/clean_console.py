@@ -14,12 +14,13 @@ from agentgym.eval.printable import clean
 class CleanConsole(Console):
     """A console that escapes the texts it prints, so that they cannot control the terminal.
 
-    Names of emoji between colons stay as they are: ``openai:m:`` is an agent.
+    Brackets are no markup, and names of emoji between colons stay as they are: ``openai:m:`` is an
+    agent, and ``[/x]`` may be the name of a task.
     """
 
     def __init__(self, **options: Any) -> None:
         """Make a console with options of `rich.console.Console`."""
-        super().__init__(**{"emoji": False, **options})
+        super().__init__(**{"emoji": False, "markup": False, **options})
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -7,6 +7,7 @@ ways to match the others, no repeated group, no lookaround and no backreference.
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import re._constants as op  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
@@ -18,6 +19,9 @@ _MOST_WAYS: Final = 1_000
 _MOST_WAYS_ANYWHERE: Final = 10
 UNREADABLE: Final = (re.error, RecursionError, OverflowError, ValueError)
 """The exceptions of `re.compile` for a text that is no pattern."""
+
+_MOST_GLOB: Final = 1_000
+"""Longest glob; to translate one takes time that grows with the square of its length."""
 
 _SIMPLE: Final = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN, op.CATEGORY)
 _BEGINNINGS: Final = ((op.AT, op.AT_BEGINNING), (op.AT, op.AT_BEGINNING_STRING))
@@ -47,6 +51,16 @@ def is_cheap(pattern: object) -> bool:
         (True, False)
     """
     return _cost(pattern) is not None
+
+
+def fits_glob(name: str, glob: str) -> bool:
+    """Return whether a name fits a glob; a glob of more than 1,000 characters fits nothing.
+
+    Example:
+        >>> fits_glob("mail_send", "mail_*"), fits_glob("a", "*" * 1_001)
+        (True, False)
+    """
+    return len(glob) <= _MOST_GLOB and fnmatch.fnmatchcase(name, glob)
 
 
 def _cost(pattern: object) -> _Cost | None:

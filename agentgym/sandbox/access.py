@@ -2,7 +2,7 @@
 
 Guests may leave files that their owner cannot read (mode 000). Root reads them anyway. An
 unprivileged user is root over its own files only inside a user namespace, so for such a user
-one long-lived child does the work there.
+long-lived children do the work there.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from typing import Any
 
 from agentgym.errors import SandboxError, SandboxLimitError
 from agentgym.sandbox.layer_operations import OPERATIONS
+
+_KEPT = 4
+"""Children without work that stay for the next calls."""
 
 # The child has no installed packages. It needs modules of this package that import nothing else,
 # so the package is entered by name, without the imports of its own start.
@@ -46,12 +49,16 @@ def layers_bounded() -> Iterator[None]:
 
 
 class LayerAccess:
-    """Runs the operations of `layer_operations.py` by name; safe to call from any thread."""
+    """Runs the operations of `layer_operations.py` by name; safe to call from any thread.
+
+    Each call that runs at the same time as others has a child of its own: what one guest left may
+    take minutes to remove, and the files of another have to be sealed meanwhile.
+    """
 
     def __init__(self, privileged: bool | None = None) -> None:
         self._direct = os.geteuid() == 0 if privileged is None else privileged
         self._lock = threading.Lock()
-        self._child: subprocess.Popen[str] | None = None
+        self._idle: list[subprocess.Popen[str]] = []
 
     def call(self, op: str, *arguments: object) -> Any:
         """Run one operation.
@@ -62,8 +69,7 @@ class LayerAccess:
         """
         if self._direct:
             return OPERATIONS[op](*arguments)
-        with self._lock:
-            reply = self._ask(json.dumps({"op": op, "arguments": arguments}))
+        reply = self._ask(json.dumps({"op": op, "arguments": arguments}))
         if "errno" in reply:
             raise OSError(reply["errno"], reply["message"], reply["path"])
         value = reply["value"]
@@ -72,31 +78,46 @@ class LayerAccess:
         return value
 
     def _ask(self, line: str) -> dict[str, Any]:
-        if self._child is None or self._child.poll() is not None:
-            self._child = subprocess.Popen(
-                [
-                    *("unshare", "-Ur", sys.executable, "-I", "-S"),
-                    *("-c", _CHILD, os.path.dirname(__file__)),
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        assert self._child.stdin is not None and self._child.stdout is not None
+        child = self._lent()
         try:
-            self._child.stdin.write(line + "\n")
-            self._child.stdin.flush()
-            answer = self._child.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
+            answer = _answer(child, line)
+        except BaseException:
+            _end(child)
+            raise
         if not answer:
-            self.close()
+            _end(child)
             raise SandboxError(
                 "the helper that reads sandbox files in a user namespace ended; "
                 "are unprivileged user namespaces allowed? See: agentgym doctor"
             )
+        with self._lock:
+            self._idle.append(child)
+            surplus = self._idle[_KEPT:]
+            del self._idle[_KEPT:]
+        for one in surplus:
+            _end(one)
         reply: dict[str, Any] = json.loads(answer)
         return reply
+
+    def _lent(self) -> subprocess.Popen[str]:
+        """Return a child that does nothing else; start one if none is idle."""
+        with self._lock:
+            while self._idle:
+                child = self._idle.pop()
+                if child.poll() is None:
+                    return child
+                _end(child)
+        return subprocess.Popen(
+            [
+                *("unshare", "-Ur", sys.executable, "-I", "-S"),
+                *("-c", _CHILD, os.path.dirname(__file__)),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # A ctrl-c of the terminal would end it before it has removed what guests left.
+            start_new_session=True,
+        )
 
     def discard(self, folder: Path) -> None:
         """Remove a folder as far as possible; the next process removes what stays."""
@@ -104,10 +125,26 @@ class LayerAccess:
             self.call("remove", str(folder))
 
     def close(self) -> None:
-        """End the child, if it was started."""
-        child, self._child = self._child, None
-        if child is not None:
-            for stream in (child.stdin, child.stdout):
-                if stream is not None:
-                    stream.close()
-            child.wait()
+        """End the children that do nothing."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for child in idle:
+            _end(child)
+
+
+def _answer(child: subprocess.Popen[str], line: str) -> str:
+    assert child.stdin is not None and child.stdout is not None
+    try:
+        child.stdin.write(line + "\n")
+        child.stdin.flush()
+        return child.stdout.readline()
+    except BrokenPipeError:
+        return ""
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    for stream in (child.stdin, child.stdout):
+        if stream is not None:
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+    child.wait()

@@ -15,6 +15,7 @@ from typing import IO, Any
 from agentgym.errors import SandboxError, UnsupportedError
 from agentgym.installation import install_line, missing_extra
 from agentgym.records import Limits, Problem
+from agentgym.sandbox.docker_watch import DaemonWatch
 from agentgym.sandbox.launch import CAPABILITIES, FIRST_PROCESS, memory_file_systems
 from agentgym.sandbox.runtime import ENVIRONMENT
 
@@ -61,6 +62,12 @@ class Engine:
         _knock(settings.get("base_url", "unix:///var/run/docker.sock"))
         with _reported("be reached"):
             self._api = docker.APIClient(version="auto", timeout=_REPLY_S, **settings)
+
+    def watch(self, label: str) -> DaemonWatch:
+        """Follow the ends of containers with a label that their guests did not cause."""
+        filters = {"type": "container", "event": "kill", "label": label}
+        with _reported("tell its events"):
+            return DaemonWatch(self._api.events(filters=filters, decode=True))
 
     def close(self) -> None:
         """Close the connection."""

@@ -50,6 +50,7 @@ _CREDENTIALS = struct.Struct("3i")
 _START_S = 30.0
 _LOOK_S = 1.0
 _END_S = 2.0
+_CAUSE_S = 1.0
 _ENTRY = "/run/agentgym/entry"
 # Docker mounts a file over this path in any case, so agentgym mounts its own.
 _HOSTNAME = "/etc/hostname"
@@ -82,7 +83,7 @@ class DockerSandbox(Supervised):
         self._launching: asyncio.Future[None] | None = None
         self._memory: Path | None = None
         self._ending: asyncio.Future[None] | None = None
-        self._closed = False
+        self._is_lost = self._closed = False
 
     @property
     def id(self) -> str:
@@ -95,7 +96,7 @@ class DockerSandbox(Supervised):
         """Make a container from an image and start it."""
         self._store.hold(image)
         self._image = image
-        self._ended_by = ""
+        self._ended_by, self._is_lost = "", False
         listener = self._open_entry()
         try:
             self._launching = asyncio.ensure_future(to_thread(self._launch))
@@ -306,8 +307,25 @@ class DockerSandbox(Supervised):
                 finish = await self._freeze_aside()
             return await self._as_snapshot(finish)
 
+    def _lost(self) -> None:
+        self._is_lost = not self._ended_by
+        super()._lost()
+
+    async def _check_cause(self) -> None:
+        """Wait for the cause of a lost supervisor to be known.
+
+        Raises:
+            SandboxDiedError: The daemon ended the container, which no guest can bring about.
+        """
+        if self._is_lost:
+            # The event follows the end of the processes.
+            await asyncio.sleep(_CAUSE_S)
+            if self._store.watch.has_ended(self._container):
+                raise SandboxDiedError(f"sandbox {self.id} is gone: the Docker daemon ended it")
+
     async def seal(self) -> Snapshot:
         """End everything inside, keep the files as a snapshot, and close."""
+        await self._check_cause()
         await self._halt()
         if self._upper:
             await self._make_room(self._store.disk)

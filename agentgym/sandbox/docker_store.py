@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import logging
 import secrets
 import tarfile
 import tempfile
@@ -54,6 +55,7 @@ from agentgym.sandbox.store import check_mergeable
 from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.watch import DiskWatch
 
+_log = logging.getLogger(__name__)
 _STORE = "agentgym.store"
 _SNAPSHOT = "agentgym.snapshot"
 _TOO_DEEP = "agentgym.too-deep"
@@ -72,6 +74,7 @@ class ImageStore:
         runtime: The runtime of the supervisors of its sandboxes.
         disk: Watches the disk use of its sandboxes.
         labels: Labels of everything that this process makes.
+        watch: Tells which of its containers the daemon ended.
     """
 
     def __init__(self, root: Path, engine: Engine) -> None:
@@ -83,6 +86,7 @@ class ImageStore:
         self._clear_late(f"{_STORE}={store}")
         self.runtime = find_runtime(root)
         self.disk = DiskWatch(engine.folder())
+        self.watch = engine.watch(f"{_STORE}={store}")
         # Last, because the caller cannot close a store whose constructor failed.
         self._claim = Claim(root)
         self.named = NamedImages(root, engine, self._claim, store)
@@ -363,5 +367,9 @@ class ImageStore:
         return kept
 
     def close(self) -> None:
-        """Remove everything this process owns here."""
-        self._claim.close(self._clear)
+        """Remove everything this process owns here; what stays, the next process removes."""
+        self.watch.close()
+        try:
+            self._claim.close(self._clear)
+        except SandboxError as error:
+            _log.warning("warning: %s; the next run removes what is left", error)

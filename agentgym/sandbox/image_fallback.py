@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from agentgym import catalogue
 from agentgym.errors import AgentGymError, NotFoundError
+from agentgym.records.pattern import fits_glob
 from agentgym.sandbox.build.builder import Builds, Tell
 from agentgym.sandbox.build.instructions import plan_dockerfile
 from agentgym.sandbox.build.plan import Plan, Pull
@@ -76,7 +76,7 @@ def fallback_for(image: str) -> str | None:
     found = None
     for name, folder in catalogue.folders("sandboxes").items():
         patterns = read_manifest(folder).stands_for
-        if any(fnmatchcase(_short(image), pattern) for pattern in patterns):
+        if any(fits_glob(_short(image), pattern) for pattern in patterns):
             found = name
     return found
 

@@ -32,7 +32,10 @@ def remove(path: str) -> None:
         if _removed(path, _SHALLOW):
             return
     # rm walks by descriptors, because a guest can nest deeper than any path can name.
-    done = subprocess.run(["rm", "-rf", "--", path], capture_output=True, check=False)
+    # In a session of its own, so that a ctrl-c of the terminal does not end it half-way.
+    done = subprocess.run(
+        ["rm", "-rf", "--", path], capture_output=True, check=False, start_new_session=True
+    )
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
         raise OSError(errno.ENOTEMPTY, f"cannot be removed: {lines[-1][:300]}", path)

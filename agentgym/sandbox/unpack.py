@@ -21,12 +21,15 @@ from agentgym.errors import SandboxError
 from agentgym.sandbox.images import Layer
 from agentgym.sandbox.layer_stack import OPAQUE, is_whiteout
 from agentgym.sandbox.removal import remove
+from agentgym.sandbox.tar_members import BoundedMember, Room
 
 # Every guest has the ids 0 to 65535, which are mapped for it (see `launch.py`).
 IDS = 65_536
 _NOBODY = 65_534
 _WHITEOUT, _OPAQUE_ENTRY = ".wh.", ".wh..wh..opq"
 _CHUNK = 2**16
+_LAYER_BYTES = 64 << 30
+_CHECK_BYTES = 64 << 20
 _ACLS = ("system.posix_acl_access", "system.posix_acl_default")
 _ACL_ENTRY = struct.Struct("<HHI")
 # Entries of an ACL that name a user or a group (linux/posix_acl.h).
@@ -51,7 +54,8 @@ def unpack(layer: Layer, target: Path, first_id: int | None) -> None:
             blob = cast("IO[bytes]", stack.enter_context(gzip.GzipFile(fileobj=blob)))
         source = _Hashed(blob)
         try:
-            with tarfile.open(fileobj=cast("IO[bytes]", source), mode="r|") as archive:
+            stream = cast("IO[bytes]", source)
+            with tarfile.open(fileobj=stream, mode="r|", tarinfo=BoundedMember) as archive:
                 _Unpacking(archive, target, first_id).run()
             while source.read(_CHUNK):
                 pass
@@ -78,6 +82,7 @@ class _Unpacking:
 
     def __init__(self, archive: tarfile.TarFile, target: Path, first_id: int | None) -> None:
         self._archive, self._root, self._first_id = archive, str(target), first_id
+        self._room = Room(target.parent)
         self._deleted: set[str] = set()
         # Directories get modes and times last, because writing into them needs a mode and changes
         # the times.
@@ -86,7 +91,11 @@ class _Unpacking:
     def run(self) -> None:
         os.mkdir(self._root, 0o755)
         self._give(self._root, 0, 0)
+        size = 0
         for member in self._archive:
+            size += member.size
+            if size > _LAYER_BYTES:
+                raise ValueError(f"its files have more than {_LAYER_BYTES >> 30} GiB")
             path = self._inside(member.name)
             if path != self._root:
                 self._make_parents(path, member.name)
@@ -128,7 +137,10 @@ class _Unpacking:
         if name == _OPAQUE_ENTRY:
             os.setxattr(folder, OPAQUE, b"y")
         elif name.startswith(_WHITEOUT):
-            self._delete(f"{folder}/{name.removeprefix(_WHITEOUT)}")
+            deleted = name.removeprefix(_WHITEOUT)
+            if deleted in ("", ".", ".."):
+                raise ValueError(f"the entry {member.name!r} names no file to delete")
+            self._delete(f"{folder}/{deleted}")
         elif member.isdir():
             if found is None or not stat.S_ISDIR(found.st_mode):
                 self._make_dir(path)
@@ -162,6 +174,8 @@ class _Unpacking:
             assert content is not None
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 while data := content.read(_CHUNK):
+                    if file.tell() % _CHECK_BYTES == 0:
+                        self._room.check()
                     # A block of zeros becomes a hole.
                     if data.count(0) == len(data):
                         file.seek(len(data), os.SEEK_CUR)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from agentgym.errors import ServiceError, pass_interruptions
 from agentgym.protocols import ASGIMessage
+from agentgym.records.pattern import fits_glob
 from agentgym.services.budget import WATCHDOG, CallLimits
 from agentgym.services.openapi import STATUS
 from agentgym.sites.body import BadRequestError, Fields, Upload, multipart, path_of, urlencoded
@@ -178,7 +178,7 @@ class SiteApplication:
         """Answer the script of a page that calls a tool of the services."""
         if request.method != "POST":
             raise BadRequestError(405, "a tool is called by POST")
-        if not any(fnmatchcase(tool, glob) for glob in self._site.manifest.tools):
+        if not any(fits_glob(tool, glob) for glob in self._site.manifest.tools):
             raise BadRequestError(404, f"this site offers no tool {tool[:80]!r}")
         if not isinstance(request.json, dict):
             raise BadRequestError(415, "expected the arguments as a JSON object")

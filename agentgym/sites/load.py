@@ -7,7 +7,6 @@ import importlib.util
 import os
 import threading
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from jinja2 import TemplateError
@@ -16,6 +15,7 @@ from agentgym import catalogue
 from agentgym.errors import ConfigError, NotFoundError
 from agentgym.manifest import load_toml, show_path
 from agentgym.modules import execute
+from agentgym.records.pattern import fits_glob
 from agentgym.sites.manifest import SiteManifest
 from agentgym.sites.pages import Pages
 from agentgym.sites.site import Site
@@ -71,7 +71,7 @@ def find_sites(globs: tuple[str, ...]) -> tuple[LoadedSite, ...]:
     known = _names()
     folders: dict[str, Path] = {}
     for glob in globs:
-        fitting = [name for name in known if fnmatchcase(name, glob)]
+        fitting = [name for name in known if fits_glob(name, glob)]
         if not fitting:
             hint = "sites are folders with site.toml below envs/<env>/sites/"
             raise NotFoundError("site", glob, known, hint)

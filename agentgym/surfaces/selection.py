@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from agentgym.errors import ConfigError, NotFoundError
 from agentgym.records import Json, ToolSpec
+from agentgym.records.pattern import fits_glob
 
 
 def selected_tools(
@@ -46,7 +46,7 @@ def picked(option: str, tools: Sequence[ToolSpec], globs: Sequence[str]) -> tupl
         ConfigError: A glob fits no tool.
     """
     for glob in globs:
-        if not any(fnmatchcase(tool.name, glob) for tool in tools):
+        if not any(fits_glob(tool.name, glob) for tool in tools):
             known = ", ".join(tool.name for tool in tools[:20])
             raise ConfigError(f"{option}: {glob!r} picks no tool; known: {known}")
-    return tuple(tool for tool in tools if any(fnmatchcase(tool.name, glob) for glob in globs))
+    return tuple(tool for tool in tools if any(fits_glob(tool.name, glob) for glob in globs))

@@ -11,10 +11,10 @@ import json
 import math
 import time
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from agentgym.protocols import FileTree
 from agentgym.records import Change, ChangeKind
+from agentgym.records.pattern import fits_glob
 
 HASHED_BYTES = 64 * 2**20
 
@@ -74,4 +74,4 @@ def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
         return not names
     if pattern[0] == "**":
         return any(_matches(names[start:], pattern[1:]) for start in range(len(names) + 1))
-    return bool(names) and fnmatchcase(names[0], pattern[0]) and _matches(names[1:], pattern[1:])
+    return bool(names) and fits_glob(names[0], pattern[0]) and _matches(names[1:], pattern[1:])

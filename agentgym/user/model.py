@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -46,6 +45,7 @@ from agentgym.records import (
     UserTurn,
     bounds,
 )
+from agentgym.records.pattern import fits_glob
 from agentgym.task.model import Instance
 from agentgym.task.user import FILE, UserScript
 from agentgym.threads import to_thread
@@ -326,7 +326,7 @@ def address_of_model() -> Address:
 
 
 def _is_picked(tool: ToolSpec, globs: Sequence[str]) -> bool:
-    return any(fnmatchcase(tool.name, glob) for glob in globs)
+    return any(fits_glob(tool.name, glob) for glob in globs)
 
 
 def _chosen(message: Message, tools: Sequence[ToolSpec]) -> Action:

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Final
 
 from agentgym.errors import VerifierError
 from agentgym.records import Step
+from agentgym.records.pattern import fits_glob
 from agentgym.verify import matching
 from agentgym.verify.matching import Matcher
 
@@ -44,7 +44,7 @@ class CallLike:
 
     def fits(self, step: Step, *, too_long: bool) -> bool:
         """Return whether a step matches; an argument that is too long counts as `too_long`."""
-        if not any(fnmatchcase(step.action.tool, tool) for tool in self.tools):
+        if not any(fits_glob(step.action.tool, tool) for tool in self.tools):
             return False
         if not matching.fits(step.action.arguments, self.arguments):
             return False

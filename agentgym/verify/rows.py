@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.protocols import Evidence, Tables
 from agentgym.records import RowChange
+from agentgym.records.pattern import fits_glob
 from agentgym.verify.free_text import FreeText, free_text
 from agentgym.verify.matching import Matcher, fits, matchers, show_matchers
 from agentgym.verify.values import Bounds, brief
@@ -236,7 +236,7 @@ class Allowed:
 
     def covers(self, change: RowChange, evidence: Evidence) -> bool:
         """Return whether the rule allows a change, apart from its free texts."""
-        if not fnmatchcase(change.table, self.rows.table) or change.kind not in self.kinds:
+        if not fits_glob(change.table, self.rows.table) or change.kind not in self.kinds:
             return False
         other = set(change.after or ()) if change.kind == "changed" else set()
         if self.columns is not None and not other <= set(self.columns):
@@ -248,7 +248,7 @@ class Allowed:
 
     def holds(self, table: str, row: Row, tables: Tables) -> bool:
         """Return whether the rule selects a row, whatever was done to it."""
-        return fnmatchcase(table, self.rows.table) and self.rows.fits(row, tables)
+        return fits_glob(table, self.rows.table) and self.rows.fits(row, tables)
 
     def check(self, tables: Tables) -> None:
         """Refuse tables and columns that do not exist.
@@ -256,7 +256,7 @@ class Allowed:
         Raises:
             VerifierError: A glob matches no table, or no matching table has a column.
         """
-        names = [name for name in tables.names() if fnmatchcase(name, self.rows.table)]
+        names = [name for name in tables.names() if fits_glob(name, self.rows.table)]
         if not names:
             raise VerifierError(str(NotFoundError("table", self.rows.table, tables.names())))
         known = {column for name in names for column in tables.columns(name)}

@@ -24,6 +24,7 @@ HOSTILE = {
     "clear": "\x1b[2J\x1b[H",
     "colour": "\x1b[31mred",
     "bidi": "\u202egnp.exe\u2066\u200f",
+    "markup": "[link=\x1b]0;owned\x07]click[/link] [/nothing is open]\x07",
 }
 OBEYED = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u200f\u202a-\u202e\u2066-\u2069]"
@@ -42,7 +43,7 @@ RENDERABLES = {
     "string": lambda text: text,
     "text": lambda text: Text(text, "red"),
     "table": table_of,
-    "panel": lambda text: Panel(table_of(text), title=text),
+    "panel": lambda text: Panel(table_of(text), title=Text(text)),
 }
 
 
@@ -52,7 +53,7 @@ RENDERABLES = {
 def test_what_a_terminal_would_obey_is_spelled_out(kind, hostile, terminal):
     shown = io.StringIO()
     console = CleanConsole(file=shown, force_terminal=terminal, width=200)
-    console.print(RENDERABLES[kind](HOSTILE[hostile]), markup=False, soft_wrap=kind != "panel")
+    console.print(RENDERABLES[kind](HOSTILE[hostile]), soft_wrap=kind != "panel")
     with Live(RENDERABLES[kind](HOSTILE[hostile]), console=console, transient=True):
         pass
     rest = OWN.sub("", shown.getvalue())

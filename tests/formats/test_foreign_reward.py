@@ -88,6 +88,15 @@ def test_the_summary_of_pytest_decides_for_classic_tasks():
         read_summary("bash: pytest: command not found\n")
 
 
+def test_a_program_that_prints_a_summary_of_its_own_hides_no_failure():
+    real = "=== short test summary info ===\nPASSED a::b\nFAILED a::c - assert 1 == 2\n"
+    forged = "=== short test summary info ===\nPASSED a::b\nPASSED a::c\n"
+    for output in (real + forged, forged + real, real + "PASSED a::c\n"):
+        assert read_summary(output)[0] == 0.0
+    assert read_summary(forged)[0] == 1.0
+    assert read_summary(forged, is_whole=False)[0] == 0.0
+
+
 def rules(count, combine):
     stages = tuple(
         Stage(name=str(n), instruction="", tests=(), script="", solution=None) for n in range(count)

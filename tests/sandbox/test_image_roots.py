@@ -196,6 +196,7 @@ async def test_no_more_than_the_image_is_in_either_tree(tmp_path, docker_root):
         ([entry("a", "hard", link="../../../etc/passwd")], "leads out of the root"),
         ([entry("a", "hard", link="nowhere")], "No such file"),
         ([entry("l", "link", link="/etc"), entry("a", "hard", link="l/passwd")], "leads through"),
+        ([entry(".wh...")], "names no file to delete"),
     ],
 )
 async def test_a_hostile_layer_is_refused_and_leaves_nothing(tmp_path, entries, message):

@@ -12,10 +12,12 @@ import sys
 import time
 from pathlib import Path
 
+import docker
 import pytest
 
 from agentgym.errors import (
     GuestFileError,
+    SandboxDiedError,
     SandboxEndedError,
     SandboxError,
     SandboxLimitError,
@@ -253,6 +255,28 @@ async def test_a_cancelled_start_leaves_no_container(docker_root, recipe):
         await start
     assert not containers_of(docker_root)
     await provider.close()
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("by_daemon", [True, False])
+async def test_a_container_that_the_daemon_ends_is_not_judged(docker_root, recipe, by_daemon):
+    provider = DockerProvider(docker_root)
+    box = await provider.start(recipe())
+    waiting = asyncio.create_task(box.exec(["sleep", "60"]))
+    await box.write_file("/srv/done", b"so far")
+    if by_daemon:
+        docker.from_env().containers.get(box._container).kill()
+    else:
+        os.kill(box._init, signal.SIGKILL)
+    with pytest.raises(SandboxEndedError):
+        await waiting
+    if by_daemon:
+        with pytest.raises(SandboxDiedError, match="the Docker daemon ended it"):
+            await box.seal()
+    else:
+        assert (await provider.open_tree(await box.seal())).read("/srv/done") == b"so far"
+    await provider.close()
+    assert not containers_of(docker_root)
 
 
 @pytest.mark.docker

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,29 @@ HOSTILE = [
 def test_hostile_logs_are_read_to_their_end(name: str) -> None:
     for log in HOSTILE:
         assert set(parse_log(name, log).values()) <= set(Outcome)
+
+
+FLOODS = {
+    "tap": "# Subtest: "
+    + "A" * 15_000
+    + "\n"
+    + "".join(f"    ok {i} - {i}\n" for i in range(40_000)),
+    "jest": "  " + "A" * 15_000 + "\n" + "".join(f"    ✓ {i}\n" for i in range(40_000)),
+    "mocha": '{"stats": [' + "{}," * 4_000_000 + "{}]}",
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_log_takes_no_memory_beyond_its_own_size(name: str) -> None:
+    tracemalloc.start()
+    try:
+        parse_log(name, FLOODS[name])
+        assert tracemalloc.get_traced_memory()[1] < 200 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.timeout(60)  # it takes longer if each result looks at all suites before it
+def test_suites_that_are_over_cost_nothing() -> None:
+    suites = "".join(" " * depth + "# Subtest: x\n" for depth in range(2_800))
+    assert parse_log("tap", suites + "ok 1 - y\n" * 1_000_000) == {"y": PASS}

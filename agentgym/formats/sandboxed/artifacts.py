@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import io
 import tarfile
 import tempfile
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from agentgym.formats.sandboxed.rules import ARTIFACTS, Artifact
 from agentgym.protocols import FileTree, Sandbox
+from agentgym.records.pattern import fits_glob
 from agentgym.verify.room import pack_artifacts
 
 
@@ -33,7 +33,7 @@ def pack(tree: FileTree, artifacts: Sequence[Artifact]) -> bytes:
                     if member.issym() and _leads_to(f"/{member.name}", wanted):
                         # Else the other artifact would be written to where the agent's link leads.
                         continue
-                    if not any(fnmatch.fnmatchcase(inner, glob) for glob in artifact.exclude):
+                    if not any(fits_glob(inner, glob) for glob in artifact.exclude):
                         # A link has no content, and its target may be absent.
                         file = archive.extractfile(member) if member.isfile() else None
                         into.addfile(member, file)

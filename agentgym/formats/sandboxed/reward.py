@@ -93,22 +93,33 @@ def _tests_in(report: str) -> tuple[CheckpointResult, ...]:
         return ()
 
 
-def read_summary(output: str) -> tuple[float, tuple[CheckpointResult, ...]]:
+def read_summary(
+    output: str, *, is_whole: bool = True
+) -> tuple[float, tuple[CheckpointResult, ...]]:
     """Return reward and tests from the summary that ``pytest -rA`` prints: all must have passed.
+
+    A program of the agent's that the tests start may print a summary of its own, before or after
+    pytest's. So every summary counts, and a test that is named twice has its worse outcome.
+
+    Args:
+        output: What the tests printed.
+        is_whole: False if failures may be missing in it; then nothing has passed.
 
     Raises:
         NoRewardError: The summary is missing.
     """
-    lines = _LINE.findall(output.rpartition("short test summary info")[2])
+    lines = _LINE.findall(output.partition("short test summary info")[2])
     found = [(name, status) for status, name in lines if status not in ("SKIPPED", "XFAIL")]
     if not found:
         raise NoRewardError("the tests printed no summary of pytest's")
-    passed = {name: status in ("PASSED", "XPASS") for name, status in found}
+    passed: dict[str, bool] = {}
+    for name, status in found:
+        passed[name] = passed.get(name, True) and status in ("PASSED", "XPASS")
     tests = tuple(
         _test(name, CheckStatus.PASS if fine else CheckStatus.FAIL, "")
         for name, fine in list(passed.items())[:_MOST_TESTS]
     )
-    return float(all(passed.values())), tests
+    return float(is_whole and all(passed.values())), tests
 
 
 def named_rewards(rewards: Mapping[str, float]) -> tuple[CheckpointResult, ...]:

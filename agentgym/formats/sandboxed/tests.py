@@ -102,7 +102,9 @@ async def _judge(target: VerifierTarget, rules: SandboxRules, stage: Stage, laid
         return Outcome(0.0, message=f"{took}; they last said: {_tail(done)}")
     try:
         if rules.parser == "pytest":
-            reward, tests = read_summary(_text(done))
+            # A program of the agent's may print so much that pytest's failures are cut out.
+            is_whole = not (done.omitted_bytes and done.exit_code)
+            reward, tests = read_summary(_text(done), is_whole=is_whole)
         else:
             reward, named = await read_reward(sandbox)
             tests = (*await read_report(sandbox), *named_rewards(named))

@@ -7,21 +7,31 @@ checks every blob against its digest.
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import shutil
 import subprocess
 import tarfile
+import zlib
 from collections.abc import Mapping
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
 from agentgym.errors import MissingExtraError, SandboxError
-from agentgym.records import Json
+from agentgym.records import Json, bounds
+from agentgym.regular_file import read_regular
 from agentgym.sandbox.images import ARCHITECTURE, ImageLayout, Layer
+from agentgym.sandbox.tar_members import BoundedMember, Room
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PULL_S = 1800.0
+_PIECE_BYTES = 16 << 20
+_BROKEN = (
+    *(OSError, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, RecursionError),
+    *(ValueError, KeyError, TypeError, AttributeError, IndexError),
+)
+"""The errors of reading a damaged or hostile archive."""
 Taken = tuple[tuple[Layer, ...], dict[str, Json]]
 """The layers of an image, stored among the layout's blobs, and its `config` object."""
 
@@ -63,14 +73,14 @@ def open_archive(path: Path, room: Path, layout: ImageLayout) -> Taken:
     """
     folder = room / "archive"
     try:
-        with tarfile.open(path, "r:*") as archive:
+        with tarfile.open(path, "r:*", tarinfo=BoundedMember) as archive:
             _extract(archive, folder)
         if (folder / "index.json").is_file():
             return take_layout(folder, layout)
         if (folder / "manifest.json").is_file():
             return _take_saved(folder, layout)
-    except (OSError, tarfile.TarError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise SandboxError(f"{path} is not an image archive, or damaged: {error!r}") from error
+    except _BROKEN as error:
+        raise SandboxError(f"{path} is not an image archive, or damaged: {error!r:.300}") from error
     raise SandboxError(
         f"{path} has neither index.json nor manifest.json; expected what `docker save IMAGE` or "
         "`skopeo copy … oci-archive:FILE` writes"
@@ -78,7 +88,12 @@ def open_archive(path: Path, room: Path, layout: ImageLayout) -> Taken:
 
 
 def _extract(archive: tarfile.TarFile, folder: Path) -> None:
-    """Write the files of an archive only below a folder; links become copies of their targets."""
+    """Write the files of an archive only below a folder; links become copies of their targets.
+
+    Raises:
+        ValueError: They would fill the disk.
+    """
+    room = Room(folder.parent)
     for member in archive:
         path = folder / os.path.normpath(f"/{member.name}").lstrip("/")
         if not (member.isreg() or member.issym() or member.islnk()):
@@ -87,17 +102,19 @@ def _extract(archive: tarfile.TarFile, folder: Path) -> None:
         assert content is not None
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "wb") as file:
-            shutil.copyfileobj(content, file)
+            while piece := content.read(_PIECE_BYTES):
+                room.check()
+                file.write(piece)
 
 
 def take_layout(folder: Path, layout: ImageLayout) -> Taken:
     """Take the image for this machine out of an OCI image layout."""
     entry: Mapping[str, Any] = {"digest": "", "mediaType": "index"}
-    document = json.loads((folder / "index.json").read_text())
+    document = _document(folder / "index.json")
     while "manifests" in document:
         entry = _for_this_machine(document["manifests"])
-        document = json.loads(_checked(folder, entry).read_text())
-    config = json.loads(_checked(folder, document["config"]).read_text())
+        document = _document(_checked(folder, entry))
+    config = _document(_checked(folder, document["config"]))
     blobs = [_checked(folder, entry) for entry in document["layers"]]
     return _take(blobs, config, layout)
 
@@ -122,13 +139,28 @@ def _checked(folder: Path, entry: Mapping[str, Any]) -> Path:
 
 def _take_saved(folder: Path, layout: ImageLayout) -> Taken:
     """Take the first image of `docker save`, whose layers are plain tars."""
-    (manifest, *_) = json.loads((folder / "manifest.json").read_text())
-    config = json.loads((folder / manifest["Config"]).read_text())
-    blobs = [folder / name for name in manifest["Layers"]]
+    (manifest, *_) = _document(folder / "manifest.json")
+    config = _document(_below(folder, manifest["Config"]))
+    blobs = [_below(folder, name) for name in manifest["Layers"]]
     for blob, diff_id in zip(blobs, config["rootfs"]["diff_ids"], strict=True):
         if not _starts(blob, _GZIP) and _sha256(blob) != diff_id:
             raise ValueError(f"the content of {blob.name} is not {diff_id}")
     return _take(blobs, config, layout)
+
+
+def _below(folder: Path, name: str) -> Path:
+    """Return the path of a file that an archive names, which is a file of the archive."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{name:.200} is no file of the archive")
+    return path
+
+
+def _document(path: Path) -> Any:
+    text = read_regular(path).decode()
+    if bounds.is_too_rich(text):
+        raise ValueError(f"{path.name} has more values than an image needs")
+    return json.loads(text)
 
 
 def _take(blobs: list[Path], config: Mapping[str, Any], layout: ImageLayout) -> Taken:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
-import glob
-import hashlib
 import os
 import re
 import stat
@@ -12,10 +11,14 @@ import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from agentgym.regular_file import DATA_BYTES, digest_regular
+from agentgym.sandbox.build.dockerignore import MOST_CHARACTERS, IgnoreRules
 from agentgym.sandbox.build.plan import Copy, SourceFile
 from agentgym.sandbox.build.tarlayer import TIME
 
 RECIPE = "recipe.toml"
+_MOST_MATCHES = 100_000
+_WILD = re.compile(r"[*?[]")
 
 
 class Context:
@@ -24,11 +27,14 @@ class Context:
     Args:
         folder: The folder of the recipe.
         ignore: The text of a ``.dockerignore``.
+
+    Raises:
+        ValueError: That text has too many patterns.
     """
 
     def __init__(self, folder: Path, ignore: str = "") -> None:
         self.folder = folder.resolve()
-        self._ignored = _ignore_rules(ignore)
+        self._ignored = IgnoreRules(ignore)
 
     def find(self, pattern: str) -> list[tuple[Path, list[SourceFile]]]:
         """Return the matches of a source, each with the files that copying it creates.
@@ -41,11 +47,35 @@ class Context:
         relative = os.path.normpath(pattern.lstrip("/") or ".")
         if relative == ".." or relative.startswith("../"):
             raise ValueError(f"{pattern!r} leaves the recipe's folder")
-        names = sorted(glob.glob(relative, root_dir=self.folder, include_hidden=True))
+        names = sorted(self._named(relative))
         matches = [name for name in names if name == "." or not self._is_ignored(name)]
         if not matches:
             raise ValueError(f"nothing in {self.folder} is called {pattern!r}")
         return [(Path(name), list(self._files(name))) for name in matches]
+
+    def _named(self, pattern: str) -> list[str]:
+        """Return the names that a relative pattern matches; ``**`` is like ``*``, as in COPY.
+
+        Raises:
+            ValueError: There are too many, as links to folders above them can bring about, or a
+                part of the pattern is too long.
+        """
+        found = [""]
+        for part in pattern.split("/"):
+            if len(part) > MOST_CHARACTERS:
+                raise ValueError(f"{part[:40]!r}… has more than {MOST_CHARACTERS} characters")
+            below: list[str] = []
+            for folder in found:
+                there = self._entries(folder) if _WILD.search(part) else [part]
+                below += [os.path.join(folder, name) for name in fnmatch.filter(there, part)]
+                if len(below) > _MOST_MATCHES:
+                    raise ValueError(f"{pattern!r} matches more than {_MOST_MATCHES} names")
+            found = [name for name in below if os.path.lexists(self.folder / name)]
+        return found
+
+    def _entries(self, folder: str) -> list[str]:
+        path = self._resolve(folder)
+        return os.listdir(path) if path.is_dir() else []
 
     def copy(
         self,
@@ -86,25 +116,22 @@ class Context:
         return path
 
     def _is_ignored(self, name: str) -> bool:
-        if name == RECIPE:
-            return True
-        ignored = False
-        for rule, keeps in self._ignored:
-            if rule.match(name):
-                ignored = not keeps
-        return ignored
+        return name == RECIPE or self._ignored.ignores(name)
 
 
-def sha256_of(path: Path) -> str:
-    """Return the digest of a file's content; an unchanged file is read only once."""
+def sha256_of(path: Path, max_bytes: int = DATA_BYTES) -> str:
+    """Return the digest of a file's content; an unchanged file is read only once.
+
+    Raises:
+        OSError: It cannot be read, is no regular file, or is larger.
+    """
     info = path.stat()
-    return _sha256(path, info.st_ino, info.st_size, info.st_mtime_ns)
+    return _sha256(path, max_bytes, info.st_ino, info.st_size, info.st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=4096)
-def _sha256(path: Path, *state: int) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _sha256(path: Path, max_bytes: int, *state: int) -> str:
+    return digest_regular(path, max_bytes)
 
 
 def _source(name: str, path: Path) -> SourceFile:
@@ -120,29 +147,6 @@ def _source(name: str, path: Path) -> SourceFile:
     kind = stat.S_IFMT(info.st_mode)
     mode = 0o777 if kind == stat.S_IFLNK else stat.S_IMODE(info.st_mode)
     return SourceFile(name, path, kind | mode, digest)
-
-
-def _ignore_rules(text: str) -> list[tuple[re.Pattern[str], bool]]:
-    """Return the patterns of a .dockerignore, each with whether it includes files again."""
-    rules = []
-    for line in text.splitlines():
-        line = line.strip()
-        if line and not line.startswith("#"):
-            keeps = line.startswith("!")
-            pattern = os.path.normpath(line.lstrip("!").strip()).lstrip("/")
-            rules.append((_pattern(pattern), keeps))
-    return rules
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    """Return the expression for a pattern; it matches a path and everything below it."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]*\])", text)
-    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    joined = "".join(
-        known.get(part) or (part if re.fullmatch(r"\[.*\]", part) else re.escape(part))
-        for part in parts
-    )
-    return re.compile(f"{joined}(?:/.*)?$", re.DOTALL)
 
 
 def write_tar(files: Sequence[SourceFile], target: Path) -> None:

@@ -18,6 +18,11 @@ _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:[-+])([^{}]*))
 _WITH_HEREDOC = ("RUN", "COPY", "ADD")
 
 
+MOST_INSTRUCTIONS = 1_000
+_MOST_CHARACTERS = 128 * 2**10
+"""Largest value of a variable, as the kernel takes it (MAX_ARG_STRLEN of execve(2))."""
+
+
 class DockerfileError(ValueError):
     """An invalid line. Attributes: `line`, from 1."""
 
@@ -50,7 +55,7 @@ class Instruction:
         """The words of ``["a", "b"]``; None if the instruction has the shell form."""
         try:
             words = json.loads(self.rest)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         is_words = isinstance(words, list) and all(isinstance(word, str) for word in words)
         return tuple(words) if is_words else None
@@ -73,6 +78,8 @@ def parse(text: str) -> list[Instruction]:
         flags, rest = _flags(rest) if name != "ENV" else ({}, rest)
         heredocs = tuple(_heredocs(number, rest, lines)) if name in _WITH_HEREDOC else ()
         found.append(Instruction(number, name, flags, rest, heredocs))
+        if len(found) > MOST_INSTRUCTIONS:
+            raise DockerfileError(number, f"more than {MOST_INSTRUCTIONS} instructions")
     return found
 
 
@@ -99,10 +106,11 @@ def _is_blank(line: str) -> bool:
 
 def _flags(rest: str) -> tuple[dict[str, str], str]:
     flags: dict[str, str] = {}
-    while found := _FLAG.match(rest):
+    at = 0
+    while found := _FLAG.match(rest, at):
         flags[found[1]] = found[2] or ""
-        rest = rest[found.end() :]
-    return flags, rest
+        at = found.end()
+    return flags, rest[at:]
 
 
 def _heredoc(word: str) -> tuple[str, str, str] | None:
@@ -160,7 +168,8 @@ def expand(word: str, variables: Mapping[str, str]) -> str:
     Unknown variables are empty. ``${name:-other}`` and ``${name:+other}`` are supported.
 
     Raises:
-        ValueError: A ``$`` begins an expression that is not supported.
+        ValueError: A ``$`` begins an expression that is not supported, or the word becomes longer
+            than any variable may be.
     """
     result, quote, at = "", "", 0
     while at < len(word):
@@ -173,6 +182,8 @@ def expand(word: str, variables: Mapping[str, str]) -> str:
         elif character == "$" and quote != "'":
             value, at = _substitute(word, at, variables)
             result += value
+            if len(result) > _MOST_CHARACTERS:
+                raise ValueError(f"{word[:40]!r} becomes longer than {_MOST_CHARACTERS} characters")
         else:
             if character == quote:
                 quote = ""

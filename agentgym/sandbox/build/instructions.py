@@ -15,6 +15,7 @@ from agentgym.errors import NotFoundError, SandboxError, close_matches
 from agentgym.manifest import read_text, show_path
 from agentgym.sandbox.build.context import Context
 from agentgym.sandbox.build.dockerfile import (
+    MOST_INSTRUCTIONS,
     DockerfileError,
     Instruction,
     expand,
@@ -52,9 +53,10 @@ def plan_dockerfile(folder: Path, name: str, find_plan: FindPlan) -> Plan:
         raise SandboxError(f"{show_path(path)} leaves the recipe's folder")
     text = read_text(path, SandboxError)
     ignore = folder / ".dockerignore"
-    context = Context(folder, read_text(ignore, SandboxError) if ignore.is_file() else "")
+    ignored = read_text(ignore, SandboxError) if ignore.is_file() else ""
     line = 1
     try:
+        context = Context(folder, ignored)
         reader = _Reader(show_path(path), context, find_plan)
         for instruction in parse(text):
             line = instruction.line
@@ -203,6 +205,8 @@ class _Reader:
                 raise ValueError(f"expected ENV name=value, got {name!r}")
         known = self._known
         self._env |= {name: expand(value, known) for name, value in pairs}
+        if len(self._env) > MOST_INSTRUCTIONS:
+            raise ValueError(f"more than {MOST_INSTRUCTIONS} variables")
         self._then(instruction, Configure(env=tuple(pairs), args=self._build_args()))
 
     def _workdir(self, instruction: Instruction) -> None:

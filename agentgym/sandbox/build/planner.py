@@ -33,6 +33,7 @@ rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/apt/* /var/log/dpkg.lo
 """
 PIP = "python3 -m pip install --no-cache-dir --progress-bar off {packages}"
 # pip may change the system's Python, because a sandbox has no other user of it.
+_ARCHIVE_BYTES = 64 << 30
 _PIP_ENV = {"PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_ROOT_USER_ACTION": "ignore"}
 
 
@@ -133,7 +134,7 @@ class _Planner:
     def _archive(self, where: str) -> Archive:
         path = self._folder / self._manifest.archive
         try:
-            return Archive(path, sha256_of(path))
+            return Archive(path, sha256_of(path, _ARCHIVE_BYTES))
         except OSError as error:
             raise SandboxError(
                 f"{where}: archive: {show_path(path)} cannot be read: {error.strerror}; put there "

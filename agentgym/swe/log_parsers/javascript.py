@@ -22,6 +22,8 @@ _MARKS: Final = {
 }
 _REPORTS: Final = 100
 """Places of a log at which a report in JSON is looked for."""
+_REPORT_PARTS: Final = 1_000_000
+"""Commas and brackets of a log in which a report in JSON is looked for; each may be a value."""
 _MOCHA_END: Final = re.compile(r"\s*\d+ passing\b")
 _JEST_END: Final = re.compile(r"(?:\s*●|Test Suites:|Tests:|Summary of all failing)")
 _JEST_FILE: Final = re.compile(r"(PASS|FAIL)\s+(\S+)")
@@ -40,11 +42,11 @@ def tap(log: str) -> Results:
             depth, said = len(result[1]), result[3]
             directive = _DIRECTIVE.search(said)
             name = _tap_name(_DIRECTIVE.sub("", said))
-            path = [parents[at] for at in sorted(parents) if at < depth]
+            parents = {at: parent for at, parent in parents.items() if at < depth}
             outcome = Outcome.PASS if result[2] == "ok" else Outcome.FAIL
             if directive:
                 outcome = Outcome.SKIPPED
-            found.note(" > ".join((*path, name)), outcome)
+            found.note_below(tuple(parents.values()), name, outcome, joined=" > ")
     return found
 
 
@@ -108,10 +110,9 @@ def _marked(
     depth = len(mark[1])
     while suites and suites[-1][0] >= depth:
         suites.pop()
-    name = _without_time(mark[3])
-    found.note(
-        joined.join((*(suite for _, suite in suites), name)), _MARKS.get(mark[2], Outcome.FAIL)
-    )
+    outcome = _MARKS.get(mark[2], Outcome.FAIL)
+    above = [suite for _, suite in suites]
+    found.note_below(above, _without_time(mark[3]), outcome, joined=joined)
 
 
 def _without_time(name: str) -> str:
@@ -133,6 +134,8 @@ def _duration(name: str) -> int | None:
 
 def _json_report(log: str, key: str) -> Mapping[str, Any] | None:
     """Return the first JSON object of a log that has a key, if it is the report of a runner."""
+    if sum(map(log.count, ",[{")) > _REPORT_PARTS:
+        return None
     decoder, start = json.JSONDecoder(), log.find("{")
     for _ in range(_REPORTS):
         if start < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from agentgym.swe.outcomes import Outcome, worse
@@ -12,6 +12,8 @@ MAX_LOG: Final = 100_000_000
 """Characters of a log that are read; the rest is ignored."""
 MAX_IDS: Final = 500_000
 MAX_LINE: Final = 20_000
+MAX_CHARACTERS: Final = 50_000_000
+"""Characters of all ids together: each id below a suite repeats the suite's name."""
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
 
 
@@ -22,12 +24,25 @@ class Results(dict[str, Outcome]):
     passed tests, and it must not hide a failure by them.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._room = MAX_CHARACTERS
+
     def note(self, test: str, outcome: Outcome) -> None:
         """Take the outcome of a test."""
         test = test.strip()
-        if not test or (test not in self and len(self) >= MAX_IDS):
-            return
-        self[test] = worse(self.get(test, outcome), outcome)
+        if test in self:
+            self[test] = worse(self[test], outcome)
+        elif test and len(self) < MAX_IDS and len(test) <= self._room:
+            self._room -= len(test)
+            self[test] = outcome
+
+    def note_below(
+        self, suites: Sequence[str], test: str, outcome: Outcome, *, joined: str
+    ) -> None:
+        """Take the outcome of a test below suites, unless their names are longer than a line."""
+        if sum(map(len, suites)) <= MAX_LINE:
+            self.note(joined.join((*suites, test)), outcome)
 
 
 def lines(log: str) -> Iterator[str]:

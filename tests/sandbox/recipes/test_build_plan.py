@@ -294,6 +294,46 @@ def test_dockerignore(recipes, rules, left):
     assert files - {".dockerignore", "Dockerfile"} == set(left)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ENV A=aaaaaaaa\n" + "ENV A=$A$A\n" * 40, "becomes longer than 131072 characters"),
+        ("ARG A=aaaaaaaa\n" + "ARG A=$A$A\n" * 40, "becomes longer than 131072 characters"),
+        ("EXPOSE 1\n" * 1_001, "more than 1000 instructions"),
+        ("ENV " + " ".join(f"a{n}=b" for n in range(1_001)) + "\n", "more than 1000 variables"),
+        (f"COPY {'*/' * 40}x /x\n", "matches more than 100000 names"),
+        ("COPY holes /x\n", "more than the 1024 MiB"),
+        (f"COPY {'[' * 100_000} /x\n", "more than 1000 characters"),
+        ("COPY many/ /x\n", "1001 patterns"),
+    ],
+)
+@pytest.mark.timeout(60)  # each of them once went on for ever, or until the memory was full
+def test_a_dockerfile_of_a_stranger_is_read_within_bounds(recipes, text, said):
+    folder = recipes("bound", 'dockerfile = "Dockerfile"\n', Dockerfile=f"FROM scratch\n{text}")
+    for number in range(20):
+        (folder / f"l{number}").symlink_to(".")
+    (folder / "many").mkdir()
+    with (folder / "holes").open("wb") as file:
+        file.truncate(1 << 42)
+    if "many" in text:
+        (folder / ".dockerignore").write_text("x\n" * 1_001)
+    with pytest.raises(SandboxError, match=said):
+        load_plan("bound")
+
+
+@pytest.mark.timeout(60)  # a pattern that backtracks takes years for these
+@pytest.mark.parametrize(
+    "pattern", ["**/" * 30 + "q", "*a" * 100 + "b", "**a" * 60 + "/q", "[z-a]"]
+)
+def test_a_dockerignore_of_a_stranger_takes_no_time(recipes, pattern):
+    folder = recipes("d", 'dockerfile = "Dockerfile"\n', Dockerfile="FROM scratch\nCOPY . /\n")
+    deep = folder.joinpath(*"a" * 60)
+    deep.mkdir(parents=True)
+    (deep / ("a" * 200)).touch()
+    (folder / ".dockerignore").write_text(pattern)
+    assert len(load_plan("d").steps[1].action.files) > 60
+
+
 def test_an_archive_counts_by_content(recipes):
     folder = recipes("a", 'archive = "a.tar"\n')
     seen = []

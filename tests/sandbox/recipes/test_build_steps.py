@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import tarfile
 
@@ -268,6 +270,10 @@ def test_docker_save_archives(tiny, built):
         (lambda path: path.write_bytes(b"no tar at all"), "is not an image archive, or damaged"),
         (lambda path: _write_tar(path, {"hello": b"x"}), "has neither index.json nor manifest"),
         (lambda path: _write_tar(path, {"index.json": b'{"manifests": 3}'}), "or damaged"),
+        (lambda path: _write_tar(path, {"index.json": b'{"manifests": ["x"]}'}), "or damaged"),
+        (lambda path: _write_tar(path, {"index.json": b"[" * 100_000}), "or damaged"),
+        (lambda path: _write_tar(path, {"index.json": b"[" + b"[]," * 900_000}), "more values"),
+        (lambda path: path.write_bytes(_with_long_header(2 << 20)), "a header of 2097152 bytes"),
     ],
 )
 def test_archives_that_are_none(tiny, built, damage, said):
@@ -288,6 +294,24 @@ def test_a_blob_that_is_not_what_its_name_says(tiny, built, tiny_archive):
             add(target, member.name, data)
     with pytest.raises(SandboxError, match="the content of sha256:[0-9a-f]+ is another"):
         built("forged")
+
+
+def test_a_saved_image_takes_no_file_of_this_machine(tiny, built, tmp_path):
+    other = tmp_path / "backup.tar.gz"
+    other.write_bytes(gzip.compress(tiny_tar()))
+    image = {"config": {}, "rootfs": {"type": "layers", "diff_ids": [digest(tiny_tar())]}}
+    manifest = [{"Config": "c.json", "Layers": [str(other)]}]
+    folder = tiny("thief", 'archive = "image.tar"\n')
+    files = {"manifest.json": json.dumps(manifest), "c.json": json.dumps(image)}
+    _write_tar(folder / "image.tar", {name: text.encode() for name, text in files.items()})
+    with pytest.raises(SandboxError, match="backup.tar.gz is no file of the archive"):
+        built("thief")
+
+
+def _with_long_header(size):
+    header = tarfile.TarInfo("long")
+    header.type, header.size = tarfile.XHDTYPE, size
+    return header.tobuf(tarfile.USTAR_FORMAT) + bytes(size + 1024)
 
 
 def _write_tar(path, files):

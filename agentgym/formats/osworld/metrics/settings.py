@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import re
 import sqlite3
@@ -19,6 +18,7 @@ from agentgym.formats.osworld.metrics.matching import (
     read_lines,
     read_text,
 )
+from agentgym.records.pattern import fits_glob
 
 _REGISTRY = "{http://openoffice.org/2001/registry}"
 _PREFERENCE = re.compile(r'user_pref\("((?:[^"\\]|\\.)+)", (.+)\);')
@@ -143,7 +143,7 @@ def check_libre_locale(result: Path | None, rules: Rule) -> float:
     if result is None:
         return 0.0
     seen = _registry(result, "L10N", "ooSetupSystemLocale") or _registry(result, "L10N", "ooLocale")
-    return float(any(fnmatch.fnmatchcase(seen or "", pattern) for pattern in rules["locale_set"]))
+    return float(any(fits_glob(seen or "", pattern) for pattern in rules["locale_set"]))
 
 
 # --- VLC: vlcrc ---
