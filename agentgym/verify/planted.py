@@ -64,7 +64,7 @@ def planted(before: FileTree, after: FileTree, folder: str) -> str:
 def locked(after: FileTree, folder: str) -> str:
     """Return a lock file because of which Git refuses to write the index, a ref or the settings.
 
-    The text is empty if there is none. `git status` works although the index is locked.
+    The text is empty if no lock is left. `git status` works although the index is locked.
 
     Args:
         after: The files as the agent left them.

@@ -1,7 +1,7 @@
 """Files that were to stand as they were, beyond their contents and modes.
 
-A file that was written again has the contents that it had and another modification time. Whoever
-examines it, or sorts by that time, has lost something.
+A file that was written again has the contents that it had and another modification time. A person
+or a program that examines it, or sorts by that time, has lost something.
 """
 
 from __future__ import annotations
