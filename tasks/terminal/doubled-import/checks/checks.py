@@ -71,13 +71,13 @@ def _payments(texts: list[str]) -> Counter[str]:
 
 def _entries(tree: FileTree) -> list[str]:
     text = read_in_place(tree, LEDGER, max_bytes=MOST_BYTES).decode("utf-8", "replace")
-    blocks = re.split(r"\n[ \t]*(?:\n[ \t]*)+", text.replace("\r\n", "\n").strip("\n"))
+    blocks = re.split(r"\n[ \t]*(?:\n[ \t]*)+", text.strip("\n"))
     return [_block(block) for block in blocks if block.strip()]
 
 
 def _block(text: str) -> str:
     """Return an entry without the blanks at the ends of its lines."""
-    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+    return "\n".join(line.rstrip(" \t") for line in text.strip("\n").split("\n"))
 
 
 def _gold(evidence: Evidence) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
 from agentgym.verify.probing import probe
+from agentgym.verify.standing import retimed
 
 SCRIPT = "/srv/intake/bin/file-drop"
 PROBE = Path(__file__).with_name("probe.py")
@@ -91,7 +92,7 @@ class Case:
     def expected(self) -> tuple[dict[str, str], list[str], str]:
         """Return text by path of all regular files but the log, its lines, and the output."""
         files = {path: text for path, kind, text, _ in self.entries() if kind == "file"}
-        log, left = [], 0
+        links, log, left = {path for path, kind, *_ in self.odd if kind == "link"}, [], 0
         for name, year in self.names.items() if not self.refuses else ():
             found = re.match("[A-Za-z0-9-]+(?=_)", name)
             if name.startswith(".") or not found:
@@ -99,7 +100,7 @@ class Case:
                 continue
             stem, dot, end = name.rpartition(".")
             number, free = 0, name
-            while f"{self.archive}/{found[0]}/{year}/{free}" in files:
+            while f"{self.archive}/{found[0]}/{year}/{free}" in (files.keys() | links):
                 number += 1
                 free = f"{stem}-{number}.{end}" if dot else f"{name}-{number}"
             files[f"{self.archive}/{found[0]}/{year}/{free}"] = files.pop(f"{self.drop}/{name}")
@@ -150,7 +151,13 @@ CASES = {
         }
     ),
     "collisions": Case(
-        {**PLAIN, "acme_list": "2024", "acme_a.tar.gz": "2025", "acme_x y.txt": "2025"},
+        {
+            **PLAIN,
+            "acme_notes.md": "2025",
+            "acme_list": "2024",
+            "acme_a.tar.gz": "2025",
+            "acme_x y.txt": "2025",
+        },
         archived=(
             "acme/2024/acme_offer.pdf",
             "acme/2024/acme_list",
@@ -159,6 +166,7 @@ CASES = {
             "acme/2025/acme_x y.txt",
             "acme/2024/acme_a.tar.gz",
         ),
+        odd=(("out/acme/2025/acme_notes.md", "link", "nowhere"),),
         # Unsorted, and a name that came twice within a year and was taken out in between.
         log="zoo_a\tzoo/2023/zoo_a\nb_a\tb/2023/b_a\nzoo_a\tzoo/2023/zoo_a\n",
     ),
@@ -221,6 +229,15 @@ def case(evidence: Evidence, name: str) -> CheckResult:
     if hidden := [name for name in wanted.names if name.startswith(".") and name in seen["err"]]:
         return _fail(f"it mentions {hidden[0]!r}")
     return _tree_problem(dict(seen["tree"]), wanted, files, log)
+
+
+def times_kept(evidence: Evidence) -> CheckResult:
+    """Nobody touched the files that were to stay as they were."""
+    tops = ("/srv/intake/drop", "/srv/intake/archive")
+    touched = [retimed(evidence.before, evidence.after, top) for top in tops]
+    if found := next(filter(None, touched), ""):
+        return CheckResult(CheckStatus.FAIL, f"{found} has another modification time")
+    return CheckResult(CheckStatus.PASS, "all times are as they were")
 
 
 def _tree_problem(

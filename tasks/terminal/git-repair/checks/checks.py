@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, ExecResult, Room
-from agentgym.verify.planted import planted
+from agentgym.verify.planted import locked, planted
 
 REPOSITORY = "/srv/inventory"
 CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
@@ -76,6 +76,8 @@ def status(evidence: Evidence) -> CheckResult:
         return _fail(
             f"git status exits with {shown.exit_code}: {_text(shown.stderr).strip()[:300]}"
         )
+    if lock := locked(evidence.after, f"{REPOSITORY}/.git"):
+        return _fail(f"{lock} is left: Git refuses to add, commit or check out anything")
     paths = {entry[3:] for entry in _text(shown.stdout).split("\0") if entry}
     if paths != UNCOMMITTED:
         return _fail(f"git status shows {sorted(paths)[:6]}, expected {sorted(UNCOMMITTED)}")

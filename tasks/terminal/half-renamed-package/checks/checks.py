@@ -136,6 +136,10 @@ def records_kept(evidence: Evidence) -> CheckResult:
     said = _regular(evidence, f"{APP}/config/default.toml").decode("utf-8", "replace")
     if REMARK not in said:
         return _fail(f"config/default.toml has lost {REMARK!r}")
+    wanted = _toml(evidence, f"{APP}/config/default.toml", evidence.before)
+    wanted["formats"] = [f"{new}.formats.csv_format", f"{new}.formats.json_format"]
+    if not _holds(_toml(evidence, f"{APP}/config/default.toml"), wanted):
+        return _fail("config/default.toml has other formats, order or settings than it had")
     source = _regular(evidence, f"{APP}/tests/test_store.py")
     test = source.decode("utf-8", "replace")
     if "test_totals" not in asserting_tests(source) or not (old in test or new in test):

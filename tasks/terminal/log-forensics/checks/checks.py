@@ -13,6 +13,7 @@ from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence
 from agentgym.verify.in_place import read_in_place
+from agentgym.verify.standing import retimed
 
 REPORT = "/root/incident.json"
 MOST_BYTES = 2**18
@@ -46,6 +47,15 @@ def first_sessions(evidence: Evidence) -> CheckResult:
 def exported_bytes(evidence: Evidence) -> CheckResult:
     """Check the bytes exported from each account."""
     return _compare(evidence, ("exported_bytes",))
+
+
+def times_kept(evidence: Evidence) -> CheckResult:
+    """Nobody touched the files that were to stay as they were."""
+    tops = ("/srv/incident",)
+    touched = [retimed(evidence.before, evidence.after, top) for top in tops]
+    if found := next(filter(None, touched), ""):
+        return CheckResult(CheckStatus.FAIL, f"{found} has another modification time")
+    return CheckResult(CheckStatus.PASS, "all times are as they were")
 
 
 def _compare(evidence: Evidence, fields: tuple[str, ...]) -> CheckResult:

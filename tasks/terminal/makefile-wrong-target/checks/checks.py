@@ -20,6 +20,7 @@ from agentgym.verify.probing import probe
 HOME = "/srv/handbook"
 PROBE = Path(__file__).with_name("probe.py")
 MOST_FILES = 500
+LIMIT_S = 240.0
 
 
 def default(evidence: Evidence) -> CheckResult:
@@ -160,8 +161,8 @@ def _observe(evidence: Evidence, scenario: str) -> Any:
     expected = _expected(evidence)
     edits = [{key: item[key] for key in ("what", "edit", "shows")} for item in expected["changes"]]
     order = {"scenario": scenario, "edits": edits, "rename": expected["renamed"]["edit"]}
-    limit_s = 45 if scenario == "used" else 20
-    return probe(room, PROBE, order, what=f"{HOME}/Makefile ({scenario})", timeout_s=limit_s)
+    what = f"{HOME}/Makefile ({scenario})"
+    return probe(room, PROBE, order, what=what, timeout_s=LIMIT_S)
 
 
 def _passed(message: str) -> CheckResult:

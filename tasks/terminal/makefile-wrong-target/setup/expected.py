@@ -24,6 +24,7 @@ CHANGES = (
     ("the configuration", "config/production.ini", "people@", "hello@", "index.html"),
     ("tools/page.py", "tools/page.py", "<main>", "<main id='main'>", "index.html"),
     ("tools/fragment.py", "tools/fragment.py", "<h1>", "<h1 id='top'>", "index.html"),
+    ("tools/search.py", "tools/search.py", "indent=1", "indent=2", "search.json"),
     ("a style", "styles/90-print.css", "none", "inline", "site.css"),
     ("a new folder", "pages/offices/lisbon.md", "", "# Lisbon\n", "offices/lisbon.html"),
 )

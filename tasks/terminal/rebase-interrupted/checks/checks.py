@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
-from agentgym.verify.planted import planted
+from agentgym.verify.planted import locked, planted
 from agentgym.verify.probing import probe
 
 FEATURE = "refs/heads/feature/child-fares"
@@ -121,6 +121,9 @@ def tidy(evidence: Evidence) -> CheckResult:
     for name in UNFINISHED:
         if evidence.after.stat(f"{folder}/{name}", follow=False) is not None:
             return _fail(f"{name} is still there")
+    for repository in (folder, f"/srv/git/{evidence.params['project']}.git"):
+        if lock := locked(evidence.after, repository):
+            return _fail(f"{lock} is left: Git refuses to write")
     settings = evidence.after.read(f"{folder}/config", max_bytes=2**16).decode("utf-8", "replace")
     if f"/srv/git/{evidence.params['project']}.git" not in settings:
         return _fail("origin is not the remote that it was")

@@ -15,7 +15,7 @@ from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
 from agentgym.verify.concealed import holds, is_archive, spellings, unpacked
-from agentgym.verify.planted import planted
+from agentgym.verify.planted import locked, planted
 
 JUDGE = "/tmp/judge"
 # The limits: a small object can be inflated to any size.
@@ -348,6 +348,8 @@ def working_tree(evidence: Evidence, repo: str) -> CheckResult:
     head = start.decode("utf-8", "replace").strip()
     if head != "ref: refs/heads/main":
         return _fail(f"HEAD is {head!r}, expected main")
+    if lock := locked(evidence.after, f"{repo}/.git"):
+        return _fail(f"{lock} is left: Git refuses to write")
     for path, digest in _gold(evidence)["files"].items():
         if evidence.after.stat(f"{repo}/{path}") is None:
             return _fail(f"{path} is missing in the working tree")

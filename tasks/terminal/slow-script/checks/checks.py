@@ -19,6 +19,8 @@ SCRIPT = "/srv/billing/bin/invoice-totals"
 USAGE = "/srv/billing/data/usage-check.csv"
 PROBE = Path(__file__).with_name("probe.py")
 PORT = 7353
+# A full month; its time limit, and how long a busy machine may take over it.
+ROWS, LARGE_S, WALL_S = 40_000, 30.0, 150.0
 RECORD = "/var/log/ratecard/calls.log"
 MOST_RECORDED = 32 * 2**20
 # What the record holds in the clean room, where only the script could change it.
@@ -37,8 +39,9 @@ echo "$price"
 
 @dataclass(frozen=True)
 class Usage:
-    """A usage file, what it must give, and how many price pairs it has."""
+    """A usage file, what it must give, and how many rows and price pairs it has."""
 
+    rows: int
     text: str
     prices: dict[tuple[str, str], int]
     expected: str
@@ -72,7 +75,7 @@ def _usage(evidence: Evidence, rows: int, day: int = 0) -> Usage:
         totals[account] = totals.get(account, 0) + cents
     lines[7:7] = ["# restarted", ""]
     table = "".join(f"{account},{cents / 100:.2f}\n" for account, cents in sorted(totals.items()))
-    return Usage("\n".join(lines), prices, f"{table}rejected,{rejected}\n", len(pairs))
+    return Usage(rows, "\n".join(lines), prices, f"{table}rejected,{rejected}\n", len(pairs))
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class Run:
     calls: int = 0
     processes: int = 0
     failure: str = ""
+    took_s: float = 0.0
     recorded: str = ""
 
     def difference(self) -> str:
@@ -97,7 +101,7 @@ class Run:
         return "" if self.output == self.usage.expected else "the output goes on after its end"
 
 
-def _run(evidence: Evidence, rows: int, timeout_s: float = 15.0, days: int = 1) -> list[Run]:
+def _run(evidence: Evidence, rows: int, timeout_s: float = 90.0, days: int = 1) -> list[Run]:
     """Run the script on one file, at the prices of so many days."""
     usages = [_usage(evidence, rows, day) for day in range(days)]
     room = _room(evidence)
@@ -111,8 +115,10 @@ def _run(evidence: Evidence, rows: int, timeout_s: float = 15.0, days: int = 1) 
     runs = []
     for usage, seen in zip(usages, answers, strict=True):
         failure = f"it ended with exit code {seen['code']}" if seen["code"] else ""
+        if not failure and seen["behind"]:
+            failure = f"it ends and leaves this running: {seen['behind'][0]!r:.40}"
         told = (seen["output"], seen["calls"], seen["processes"])
-        runs.append(Run(usage, *told, failure, seen["recorded"]))
+        runs.append(Run(usage, *told, failure, seen["took_s"], seen["recorded"]))
     return runs
 
 
@@ -160,24 +166,40 @@ def same_output(evidence: Evidence, rows: int) -> CheckResult:
 def calls(evidence: Evidence, rows: int) -> CheckResult:
     """`ratecard` is called at most once for each plan and region pair of the file."""
     run = _run(evidence, rows, days=2)[0]
-    difference = run.difference()
-    message = f"{run.calls} calls of ratecard for {run.usage.pairs} pairs in {rows} rows"
-    right = not difference and run.calls <= run.usage.pairs
-    return CheckResult(CheckStatus.PASS if right else CheckStatus.FAIL, difference or message)
+    return _judged(run.difference(), *_calls(run))
 
 
 def processes(evidence: Evidence, rows: int) -> CheckResult:
     """The number of processes does not grow with the rows."""
     run = _run(evidence, rows, days=2)[0]
-    difference = run.difference()
-    allowed = 3 * run.usage.pairs + 40
-    message = f"{run.processes} processes for {rows} rows, {allowed} allowed"
-    right = not difference and 0 < run.processes <= allowed
-    return CheckResult(CheckStatus.PASS if right else CheckStatus.FAIL, difference or message)
+    return _judged(run.difference(), *_processes(run))
 
 
 def large(evidence: Evidence) -> CheckResult:
-    """A full month is right and done within 30 seconds (linear scripts need seconds)."""
-    difference = _run(evidence, 40_000, 30.0)[0].difference()
-    status = CheckStatus.FAIL if difference else CheckStatus.PASS
-    return CheckResult(status, difference or "40,000 rows are right and done in time")
+    """A full month is right, done within 30 seconds, and takes no more calls and processes.
+
+    Linear scripts need seconds. Time in which other work kept the processors busy does not count,
+    unless the script used it itself.
+    """
+    run = _run(evidence, ROWS, WALL_S)[0]
+    for right, message in (_calls(run), _processes(run)):
+        if not run.difference() and not right:
+            return CheckResult(CheckStatus.FAIL, message)
+    message = f"{ROWS} rows are right and take {run.took_s:.0f} s"
+    return _judged(run.difference(), run.took_s <= LARGE_S, message)
+
+
+def _calls(run: Run) -> tuple[bool, str]:
+    told = f"{run.calls} calls of ratecard for {run.usage.pairs} pairs in {run.usage.rows} rows"
+    return run.calls <= run.usage.pairs, told
+
+
+def _processes(run: Run) -> tuple[bool, str]:
+    allowed = 3 * run.usage.pairs + 40
+    told = f"{run.processes} processes for {run.usage.rows} rows, {allowed} allowed"
+    return 0 < run.processes <= allowed, told
+
+
+def _judged(difference: str, right: bool, message: str) -> CheckResult:
+    status = CheckStatus.PASS if right and not difference else CheckStatus.FAIL
+    return CheckResult(status, difference or message)

@@ -3,14 +3,21 @@
 Prices and counts are in this process only (`agentgym.verify.probing`). The room's `ratecard` asks
 it for each price over a socket, and processes are counted by the process ids handed out in between,
 which does not depend on the machine's speed. The script is run once for each table of prices, so
-what it has kept from one run shows in the next.
+what it has kept from one run shows in the next. A run is over when its processes are: one that
+works on in the background is awaited for a while, told, and ended.
 """
 
+import contextlib
+import os
+import resource
+import signal
 import socket
 import subprocess
 import threading
+import time
 
 MOST_BYTES = 50_000
+GRACE_S = 5.0
 RECORD = "/var/log/ratecard/calls.log"
 
 
@@ -50,7 +57,7 @@ def next_pid():
 
 
 def run(argv, meter):
-    first = next_pid()
+    first, before_s, stalled_s, began_s = next_pid(), cpu_s(), stalls(), time.monotonic()
     script = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
@@ -60,14 +67,57 @@ def run(argv, meter):
     output = script.stdout.read(MOST_BYTES)
     script.stdout.close()
     code = script.wait()
+    took_s = time.monotonic() - began_s - (stalls() - stalled_s)
+    behind = outlive(first)
     processes = next_pid() - first - 1
     return {
         "code": code,
+        "behind": behind,
+        "took_s": max(took_s, cpu_s() - before_s),
         "calls": meter.calls,
         "processes": processes,
         "output": output.decode(errors="replace"),
         "recorded": recorded(),
     }
+
+
+def cpu_s():
+    """Return the processor time of all processes that this one has waited for, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def stalls():
+    """Return for how many seconds some task of the machine has waited for a processor, since boot.
+
+    See the kernel's PSI. Without it, waiting cannot be told from work: all time counts as a wait.
+    """
+    with contextlib.suppress(OSError), open("/proc/pressure/cpu") as file:
+        return int(file.readline().rpartition("total=")[2]) / 1e6
+    return time.monotonic()
+
+
+def outlive(first):
+    """Return the names of processes that are still there a while after their run; end them."""
+    until = time.monotonic() + GRACE_S
+    while (left := running_since(first)) and time.monotonic() < until:
+        time.sleep(0.02)
+    for pid in left:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    return sorted(left.values())
+
+
+def running_since(first):
+    """Return the names of the processes that began after another one; of ended ones nothing."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal() and int(entry) > first:
+            with contextlib.suppress(OSError), open(f"/proc/{entry}/stat") as file:
+                name, _, rest = file.read().partition(" (")[2].rpartition(") ")
+                if rest[:1] not in "ZX":
+                    found[int(entry)] = name
+    return found
 
 
 def recorded():

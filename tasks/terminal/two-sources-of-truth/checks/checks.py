@@ -34,8 +34,8 @@ def texts(evidence: Evidence) -> CheckResult:
     """The files are as they were but for the values: comments, order and all."""
     for name, text in _gold(evidence)["texts"].items():
         data = evidence.after.read(f"{HOME}/{name}", max_bytes=MOST_BYTES)
-        seen = [line.rstrip() for line in data.decode("utf-8", "replace").strip().split("\n")]
-        true = [line.rstrip() for line in text.strip().split("\n")]
+        seen = [line.rstrip(" \t") for line in data.decode("utf-8", "replace").strip().split("\n")]
+        true = [line.rstrip(" \t") for line in text.strip().split("\n")]
         if seen != true:
             pairs = enumerate(zip(seen, true, strict=False), 1)
             at = next((n for n, (a, b) in pairs if a != b), min(len(seen), len(true)) + 1)

@@ -1,0 +1,40 @@
+"""Files that were to stand as they were, beyond their contents and modes.
+
+A file that was written again has the contents that it had and another modification time. A person
+or a program that examines it, or sorts by that time, has lost something.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentgym.errors import GuestFileError
+from agentgym.protocols import FileTree
+
+_MOST_ENTRIES: Final = 20_000
+
+
+def retimed(before: FileTree, after: FileTree, top: str) -> str:
+    """Return the first file at or below a path with another modification time, else nothing.
+
+    Files that are gone and files that are new are left to other checks.
+
+    Args:
+        before: The files as the agent found them.
+        after: The files as the agent left them.
+        top: Absolute path of a file or a folder.
+
+    Raises:
+        GuestFileError: There are too many entries below the path.
+    """
+    first = before.stat(top, follow=False)
+    entries = before.walk(top) if first is not None and first.kind == "dir" else [(top, first)]
+    for number, (path, had) in enumerate(entries):
+        if number == _MOST_ENTRIES:
+            raise GuestFileError(f"{top}: holds more than {_MOST_ENTRIES} entries")
+        has = after.stat(path, follow=False)
+        if had is None or has is None or {had.kind, has.kind} != {"file"}:
+            continue
+        if had.mtime_s != has.mtime_s:
+            return path
+    return ""
