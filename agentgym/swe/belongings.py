@@ -13,17 +13,17 @@ from agentgym.swe.patch import Entry, FileChange, Patch
 _DOCUMENT = re.compile(r"\.(md|rst)$|^(LICENSE|COPYING|NOTICE|AUTHORS)$", re.IGNORECASE)
 _CONFIGURATION = re.compile(r"^(pyproject\.toml|setup\.cfg|tox\.ini|\.git(ignore|attributes))$")
 _CHANGELOG = re.compile(r"change|history|news", re.IGNORECASE)
-_MOST_SHRUNK = 0.15
+_MOST_SHRUNK = 0.1
 """Share of its words by which a document may become shorter."""
 
 
-def lost_words(patch: Patch) -> list[str]:
-    """Return what a patch takes away from documents and configuration, a line for each.
+def lost_words(patch: Patch) -> dict[str, str]:
+    """Return what a patch takes away from documents and configuration, a line for each path.
 
     A changelog keeps what it says of earlier versions. Another document may be written anew in
     places, but a part of it is not cut off. Configuration is not deleted or emptied.
     """
-    return [lost for change in patch.changes if (lost := _lost_words(change))]
+    return {change.path: lost for change in patch.changes if (lost := _lost_words(change))}
 
 
 def lost_history(base: FileTree, after: FileTree, root: str) -> list[str]:
@@ -50,7 +50,9 @@ def new_text(change: FileChange) -> str:
 
 def _files(tree: FileTree, top: str) -> set[str]:
     stat = tree.stat(top, follow=False)
-    return {path for path, _ in tree.walk(top)} if stat is not None and stat.kind == "dir" else set()
+    return (
+        {path for path, _ in tree.walk(top)} if stat is not None and stat.kind == "dir" else set()
+    )
 
 
 def _lost_words(change: FileChange) -> str:

@@ -27,7 +27,6 @@ from agentgym.swe.grading import Grade, GradedPatch, grade_patch
 from agentgym.swe.patch import Entry, Patch, PatchError, compare_trees, read_entry
 from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
 
-
 _CLAUSES = re.compile(r"[.;:!?](?=\s|$)|,\s|\n|\bbut\b")
 _LONGEST_REASON = 4000
 _TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
@@ -46,6 +45,7 @@ class IssueManifest(Manifest):
         noted: Files in which the issue wants a line, such as the changelog.
         described: Files in which the issue wants something described: regular expressions that
             the new lines have to match, whatever their case.
+        rewritten: Documents of which a fix may take something away.
         config: The file of the base that configures pytest.
         python_path: Folders that tests import from; "" is `root`.
         plugins: Installed pytest plug-ins to load.
@@ -60,6 +60,7 @@ class IssueManifest(Manifest):
     kept: tuple[str, ...] = ()
     noted: tuple[str, ...] = ()
     described: Mapping[str, tuple[str, ...]] = {}
+    rewritten: tuple[str, ...] = ()
     config: str = "pyproject.toml"
     python_path: tuple[str, ...] = ("",)
     plugins: tuple[str, ...] = ()
@@ -132,7 +133,7 @@ class Issue:
     def not_noted(self, patch: Patch) -> Sequence[str]:
         """Return the files that lack the new line, or the description, that the issue wants."""
         new = {change.path: new_text(change) for change in patch.changes}
-        wanted = {path: (r"[^\W\d_]",) for path in self.manifest.noted} | self.manifest.described
+        wanted = dict.fromkeys(self.manifest.noted, (r"[^\W\d_]",)) | self.manifest.described
         return [
             path
             for path, patterns in wanted.items()
@@ -150,8 +151,11 @@ class Issue:
 
         That is the history, what documents say, and the tests as a whole.
         """
-        lost = lost_history(base, after, self.manifest.root)
-        lost += lost_words(self.counted(patch))
+        its = self.manifest
+        lost = lost_history(base, after, its.root)
+        lost += lost_words(
+            self.counted(patch).only(lambda path: path not in its.rewritten)
+        ).values()
         had = self.tests_of(base)
         gone = {change.path for change in patch.changes if change.after is None}
         made = [change.path for change in patch.changes if change.before is None]
@@ -238,12 +242,19 @@ def judge_declined(
         return CheckResult(CheckStatus.FAIL, "it did not give up with a reason")
     if not any(text in step.observation.text for step in evidence.steps for text in shown):
         return CheckResult(CheckStatus.FAIL, "it gave up without a look at what the issue is about")
+    if refused := refuses_reason(said, reason, false):
+        return CheckResult(CheckStatus.FAIL, refused)
+    return CheckResult(CheckStatus.PASS, "it gave up and changed nothing")
+
+
+def refuses_reason(said: str, reason: str, false: str) -> str:
+    """Return why a reason is not accepted, or nothing; see `judge_declined`."""
     if re.search(reason, said, re.IGNORECASE) is None:
-        return CheckResult(CheckStatus.FAIL, f"another reason holds than {said[:200]!r}")
+        return f"another reason holds than {said[:200]!r}"
     for clause in _CLAUSES.split(said[:_LONGEST_REASON]):
         if re.search(false, clause, re.IGNORECASE):
-            return CheckResult(CheckStatus.FAIL, f"it is not true that {clause.strip()[:200]!r}")
-    return CheckResult(CheckStatus.PASS, "it gave up and changed nothing")
+            return f"it is not true that {clause.strip()[:200]!r}"
+    return ""
 
 
 def _result(graded: GradedPatch, patch: Patch) -> CheckResult:
