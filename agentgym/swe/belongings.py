@@ -1,4 +1,4 @@
-"""What no fix owns: documents, the configuration of the project, and its history."""
+"""Finds what a fix takes away and does not own: documents, configuration, and the history."""
 
 from __future__ import annotations
 

@@ -133,7 +133,8 @@ class Issue:
     def not_noted(self, patch: Patch) -> Sequence[str]:
         """Return the files that lack the new line, or the description, that the issue wants."""
         new = {change.path: new_text(change) for change in patch.changes}
-        wanted = dict.fromkeys(self.manifest.noted, (r"[^\W\d_]",)) | self.manifest.described
+        wanted: dict[str, tuple[str, ...]] = dict.fromkeys(self.manifest.noted, (r"[^\W\d_]",))
+        wanted.update(self.manifest.described)
         return [
             path
             for path, patterns in wanted.items()
@@ -223,8 +224,8 @@ def judge_declined(
         shown: Texts of which the agent must have seen one: who gives up unread is only lucky.
         reason: Regular expression that the reason must match, whatever its case: an issue that is
             settled is not too vague, and a vague one is not settled.
-        false: Regular expression of what is not true here. No clause of the reason may match it,
-            so that nobody names both reasons.
+        false: Regular expression of what is not true here. No clause of the reason may match it:
+            an agent that names both reasons does not say which one holds.
     """
     try:
         patch = compare_trees(evidence.before, evidence.after, root, evidence.changes)
