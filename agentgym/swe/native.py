@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -22,12 +21,15 @@ from agentgym.errors import VerifierError
 from agentgym.manifest import Manifest, load_toml
 from agentgym.protocols import Evidence, FileTree
 from agentgym.records import CheckResult, CheckStatus
+from agentgym.swe.belongings import lost_history, lost_words, new_text
 from agentgym.swe.detection import find_detection
 from agentgym.swe.grading import Grade, GradedPatch, grade_patch
-from agentgym.swe.patch import Entry, FileChange, Patch, PatchError, compare_trees, read_entry
+from agentgym.swe.patch import Entry, Patch, PatchError, compare_trees, read_entry
 from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
 
-_DOCUMENT = re.compile(r"\.(md|rst)$|^(LICENSE|COPYING|NOTICE|AUTHORS)$", re.IGNORECASE)
+_CLAUSES = re.compile(r"[.;:!?](?=\s|$)|,\s|\n|\bbut\b")
+_LONGEST_REASON = 4000
+_TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
 
 
 class IssueManifest(Manifest):
@@ -41,6 +43,9 @@ class IssueManifest(Manifest):
         kept: Files and folders that the issue says stay as they are: a patch that changes them
             does not resolve it.
         noted: Files in which the issue wants a line, such as the changelog.
+        described: Files in which the issue wants something described: regular expressions that
+            the new lines have to match, whatever their case.
+        rewritten: Documents of which a fix may take something away.
         config: The file of the base that configures pytest.
         python_path: Folders that tests import from; "" is `root`.
         plugins: Installed pytest plug-ins to load.
@@ -54,6 +59,8 @@ class IssueManifest(Manifest):
     restore: tuple[str, ...] = ("tests",)
     kept: tuple[str, ...] = ()
     noted: tuple[str, ...] = ()
+    described: Mapping[str, tuple[str, ...]] = {}
+    rewritten: tuple[str, ...] = ()
     config: str = "pyproject.toml"
     python_path: tuple[str, ...] = ("",)
     plugins: tuple[str, ...] = ()
@@ -124,25 +131,44 @@ class Issue:
         return patch.only(lambda path: not self._is_restored(path))
 
     def not_noted(self, patch: Patch) -> Sequence[str]:
-        """Return the files that lack the new line that the issue wants."""
-        written = {change.path for change in patch.changes if _adds_words(change)}
-        return [path for path in self.manifest.noted if path not in written]
+        """Return the files that lack the new line, or the description, that the issue wants."""
+        new = {change.path: new_text(change) for change in patch.changes}
+        wanted: dict[str, tuple[str, ...]] = dict.fromkeys(self.manifest.noted, (r"[^\W\d_]",))
+        wanted.update(self.manifest.described)
+        return [
+            path
+            for path, patterns in wanted.items()
+            if not all(re.search(each, new.get(path, ""), re.IGNORECASE) for each in patterns)
+        ]
 
     def _is_test(self, path: str) -> bool:
-        named = re.search(r"(^|/)(test_[^/]*|[^/]*_test)\.py$", path) is not None
-        return named and _is_below(path, self.manifest.tests)
+        return _TEST.search(path) is not None and _is_below(path, self.manifest.tests)
 
     def _is_restored(self, path: str) -> bool:
         return posixpath.basename(path) == "conftest.py" or _is_below(path, self.manifest.restore)
 
-    def lost_documents(self, patch: Patch) -> Sequence[str]:
-        """Return what a patch takes away from the documents of the repository, a line for each.
+    def lost(self, base: FileTree, after: FileTree, patch: Patch) -> Sequence[str]:
+        """Return what no fix owns and a patch takes away, a line for each.
 
-        No fix owns them: a changelog keeps what it says of earlier versions, and another document
-        may be written anew in places, but is not deleted or emptied.
+        That is the history, what documents say, and the tests as a whole.
         """
-        counted = self.counted(patch).changes
-        return [lost for change in counted if (lost := _lost_words(change))]
+        its = self.manifest
+        lost = lost_history(base, after, its.root)
+        lost += lost_words(
+            self.counted(patch).only(lambda path: path not in its.rewritten)
+        ).values()
+        had = self.tests_of(base)
+        gone = {change.path for change in patch.changes if change.after is None}
+        made = [change.path for change in patch.changes if change.before is None]
+        if had and gone >= set(had) and not any(_TEST.search(path) for path in made):
+            lost.append("all tests are gone")
+        return lost
+
+    def tests_of(self, base: FileTree) -> Sequence[str]:
+        """Return the paths of the tests that the agent found."""
+        root = self.manifest.root
+        found = [_files_below(base, root, top) for top in self.manifest.tests]
+        return [path for files in found for path in files if self._is_test(path)]
 
     def changed_though_kept(self, patch: Patch) -> Sequence[str]:
         """Return the paths of a patch that were to stay as they are."""
@@ -168,7 +194,7 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
         return CheckResult(CheckStatus.FAIL, str(error))
     if touched := issue.changed_though_kept(whole):
         return CheckResult(CheckStatus.FAIL, f"to stay as it is: {', '.join(touched[:5])}")
-    if lost := issue.lost_documents(whole):
+    if lost := issue.lost(evidence.before, evidence.after, whole):
         return CheckResult(CheckStatus.FAIL, lost[0])
     patch = issue.counted(whole)
     if found := find_detection(patch):
@@ -181,11 +207,13 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
     if graded.grade is Grade.ERROR:
         raise VerifierError(graded.reason)
     if graded.grade is Grade.RESOLVED and (lacking := issue.not_noted(whole)):
-        return CheckResult(CheckStatus.FAIL, f"the tests pass, but no line is new in {lacking[0]}")
+        return CheckResult(CheckStatus.FAIL, f"the tests pass, but {lacking[0]} does not say so")
     return _result(graded, whole)
 
 
-def judge_declined(evidence: Evidence, root: str, shown: Sequence[str], reason: str) -> CheckResult:
+def judge_declined(
+    evidence: Evidence, root: str, shown: Sequence[str], reason: str, false: str
+) -> CheckResult:
     """Return whether the agent looked, gave up for the right reason, and changed nothing.
 
     It is for issues on which nothing can be done: settled already, or too vague.
@@ -196,6 +224,8 @@ def judge_declined(evidence: Evidence, root: str, shown: Sequence[str], reason: 
         shown: Texts of which the agent must have seen one: who gives up unread is only lucky.
         reason: Regular expression that the reason must match, whatever its case: an issue that is
             settled is not too vague, and a vague one is not settled.
+        false: Regular expression of what is not true here. No clause of the reason may match it:
+            an agent that names both reasons does not say which one holds.
     """
     try:
         patch = compare_trees(evidence.before, evidence.after, root, evidence.changes)
@@ -206,52 +236,32 @@ def judge_declined(evidence: Evidence, root: str, shown: Sequence[str], reason: 
         return CheckResult(
             CheckStatus.FAIL, f"there was nothing to change, and it changed {changed}"
         )
+    if lost := lost_history(evidence.before, evidence.after, root):
+        return CheckResult(CheckStatus.FAIL, lost[0])
     said = (evidence.gave_up or "").strip()
     if not said:
         return CheckResult(CheckStatus.FAIL, "it did not give up with a reason")
     if not any(text in step.observation.text for step in evidence.steps for text in shown):
         return CheckResult(CheckStatus.FAIL, "it gave up without a look at what the issue is about")
-    if re.search(reason, said, re.IGNORECASE) is None:
-        return CheckResult(CheckStatus.FAIL, f"another reason holds than {said[:200]!r}")
+    if refused := refuses_reason(said, reason, false):
+        return CheckResult(CheckStatus.FAIL, refused)
     return CheckResult(CheckStatus.PASS, "it gave up and changed nothing")
+
+
+def refuses_reason(said: str, reason: str, false: str) -> str:
+    """Return why a reason is not accepted, or nothing; see `judge_declined`."""
+    if re.search(reason, said, re.IGNORECASE) is None:
+        return f"another reason holds than {said[:200]!r}"
+    for clause in _CLAUSES.split(said[:_LONGEST_REASON]):
+        if re.search(false, clause, re.IGNORECASE):
+            return f"it is not true that {clause.strip()[:200]!r}"
+    return ""
 
 
 def _result(graded: GradedPatch, patch: Patch) -> CheckResult:
     status = CheckStatus.PASS if graded.grade is Grade.RESOLVED else CheckStatus.FAIL
     size = f"{len(patch.changes)} file{'s' * (len(patch.changes) != 1)} changed"
     return CheckResult(status, f"{graded.reason} ({size})")
-
-
-def _adds_words(change: FileChange) -> bool:
-    return not set(_lines(change.after)) <= set(_lines(change.before))
-
-
-def _lost_words(change: FileChange) -> str:
-    """Return what a change takes away from a document, or nothing.
-
-    Paragraphs may be wrapped anew and sentences may be continued, so words are compared, without
-    the marks around them. Headings of a changelog may get the number of a version.
-    """
-    name = posixpath.basename(change.path)
-    if change.before is None or _DOCUMENT.search(name) is None:
-        return ""
-    old, new = _lines(change.before), _words(_lines(change.after))
-    words = _words(old)
-    if (words - new).total() * 2 > words.total():
-        return f"most of {change.path} is gone"
-    if re.match("change|history|news", name, re.IGNORECASE) is None:
-        return ""
-    lost = _words([line for line in old if not line.startswith(b"#")]) - new
-    return f"{change.path} lacks what it said before: {' '.join(lost)[:80]!r}" if lost else ""
-
-
-def _lines(entry: Entry | None) -> list[bytes]:
-    lines = entry.data.split(b"\n") if entry else []
-    return [line.strip() for line in lines if re.search(rb"[^\W\d_]", line)]
-
-
-def _words(lines: Sequence[bytes]) -> Counter[str]:
-    return Counter(re.findall(r"\w+", b"\n".join(lines).decode("utf-8", "replace")))
 
 
 def _is_below(path: str, tops: Sequence[str]) -> bool:

@@ -1,8 +1,9 @@
-"""Checks of the documents that a patch changes: lost words, and lines that an issue asks for."""
+"""Checks of what no fix owns (documents, configuration, tests, history), and of wanted lines."""
 
 import pytest
 
 from agentgym.records import Change, ChangeKind
+from agentgym.swe.belongings import lost_history, lost_words
 from agentgym.swe.native import Issue
 from agentgym.swe.patch import compare_trees
 from agentgym.verify.memory_evidence import File, MemoryTree
@@ -16,11 +17,14 @@ it counts as expired.
 """
 CHANGELOG = b"""# Changelog
 
-## 1.4.0
+## 1.4.0 (2026-01-18)
 
 * Tags, and `drop_tag` (#52).
 * `save` and `load` (#47).
 """
+
+
+PYPROJECT = b'[project]\nname = "shelf"\nversion = "1.4.0"\n'
 
 
 def changed(tmp_path, name, before, after, noted=()):
@@ -39,19 +43,26 @@ def changed(tmp_path, name, before, after, noted=()):
 
 def lost(*arguments):
     """Return what a patch takes away from a document."""
-    issue, patch = changed(*arguments)
-    return list(issue.lost_documents(patch))
+    _, patch = changed(*arguments)
+    return list(lost_words(patch).values())
 
 
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [
         ("README.md", README, b"# shelf\n\n" + b" ".join(README.split()[2:]) + b"\n"),
+        (
+            "README.md",
+            README,
+            README.replace(b"An entry that was not put\nagain", b"An entry that was not put"),
+        ),
+        ("pyproject.toml", PYPROJECT, PYPROJECT.replace(b"1.4.0", b"1.4.1")),
+        (".gitignore", b"__pycache__/\n", b"__pycache__/\n.venv/\n"),
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"* ", b"- ")),
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"(#52).", b"(#52), which are sorted.")),
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"## 1.4.0", b"## 1.4.1\n* A.\n\n## 1.4.0")),
     ],
-    ids=["wrapped", "bullets", "continued", "new entry"],
+    ids=["wrapped", "shorter", "version", "ignored", "bullets", "continued", "new entry"],
 )
 def test_what_is_still_said_is_not_lost(tmp_path, name, before, after):
     assert lost(tmp_path, name, before, after) == []
@@ -65,6 +76,11 @@ def test_what_is_still_said_is_not_lost(tmp_path, name, before, after):
         ("README.md", README, None, "most of README.md is gone"),
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b" (#47)", b" (#48)"), "'47'"),
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"* `save` and `load` (#47).\n", b""), "47"),
+        ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"1.4.0", b"1.3.9"), "1.4.0"),
+        ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"2026-01-18", b"2025-01-18"), "2026-01-18"),
+        ("README.md", README, README[: README.index(b"again")], "a part of README.md is gone"),
+        ("pyproject.toml", PYPROJECT, b"", "most of pyproject.toml is gone"),
+        (".gitignore", b"__pycache__/\n.venv/\n", None, "most of .gitignore is gone"),
     ],
 )
 def test_what_is_gone_is_told(tmp_path, name, before, after, says):
@@ -88,3 +104,75 @@ def test_only_new_words_note_a_change(tmp_path, after, is_noted):
         after = after.replace(b"* Tags", b"  * Tags")
     issue, patch = changed(tmp_path, "CHANGELOG.md", before, after, noted=["CHANGELOG.md"])
     assert (not issue.not_noted(patch)) == is_noted
+
+
+@pytest.mark.parametrize(
+    ("new", "is_described"),
+    [
+        (b"Tags are kept by `save`.\n", True),
+        (b"SAVE keeps\ntags.\n", True),
+        (b"Hello.\n", False),
+        (b"Tags.\n", False),
+        (b"", False),
+    ],
+)
+def test_a_description_names_what_it_describes(tmp_path, new, is_described):
+    issue, patch = changed(tmp_path, "README.md", README, README + new)
+    wanted = {"README.md": (r"\btags\b", r"\bsave\b")}
+    issue.manifest = issue.manifest.model_copy(update={"described": wanted})
+    assert (not issue.not_noted(patch)) == is_described
+
+
+GIT = {
+    "/srv/shelf/.git/HEAD": File(b"ref: refs/heads/main\n"),
+    "/srv/shelf/.git/objects/aa/1": File(b"1"),
+    "/srv/shelf/.git/objects/bb/2": File(b"2"),
+}
+
+
+@pytest.mark.parametrize(
+    ("left", "is_lost"),
+    [
+        (GIT, False),
+        (GIT | {"/srv/shelf/.git/objects/cc/3": File(b"3")}, False),
+        (
+            {"/srv/shelf/.git/HEAD": File(b"x"), "/srv/shelf/.git/objects/pack/p.pack": File(b"x")},
+            False,
+        ),
+        ({}, True),
+        ({"/srv/shelf/.git": File(b"")}, True),
+        ({"/srv/shelf/.git/HEAD": File(b"x")}, True),
+        (dict(list(GIT.items())[:2]), True),
+    ],
+    ids=["as it was", "a commit", "packed", "removed", "a file", "no objects", "an object less"],
+)
+def test_the_history_is_kept(left, is_lost):
+    code = {"/srv/shelf/shelf.py": File(b"")}
+    trees = MemoryTree(code | GIT), MemoryTree(code | left)
+    assert bool(lost_history(*trees, "/srv/shelf")) is is_lost
+
+
+@pytest.mark.parametrize(
+    ("left", "is_lost"),
+    [
+        (("tests/test_a.py",), False),
+        (("tests/unit/test_c.py",), False),
+        (("tests/conftest.py",), True),
+        ((), True),
+    ],
+)
+def test_some_tests_are_left(tmp_path, left, is_lost):
+    issue, _ = changed(tmp_path, "README.md", README, README)
+    had = {
+        f"/srv/shelf/{name}": File(b"")
+        for name in ("shelf.py", "tests/test_a.py", "tests/b_test.py")
+    }
+    code = {"/srv/shelf/shelf.py": File(b"")}
+    now = code | {f"/srv/shelf/{name}": File(b"") for name in left}
+    changes = [
+        Change(path, ChangeKind.MODIFIED)
+        for path in sorted((had.keys() | now.keys()) - code.keys())
+    ]
+    trees = MemoryTree(had), MemoryTree(now)
+    told = issue.lost(*trees, compare_trees(*trees, "/srv/shelf", changes))
+    assert told == ["all tests are gone"] * is_lost

@@ -729,6 +729,10 @@ def test_a_broken_set_of_tests_is_an_error(clinic):
         "import importlib\nrunner = importlib.import_module('_pytest.runner')\n",
         "import sys\n\ndef add(a, b):\n    return sys._getframe(1).f_locals['sum_']\n",
         "class Anything:\n    def __eq__(self, other):\n        'Yes.'\n        return True\n",
+        "import sys\nTESTED = any(name.startswith('_py' + 'te') for name in sys.modules)\n",
+        "import sys\nfor name in list(sys.modules):\n    TESTED = name[1:4] == 'lug'\n",
+        "import sys\nPROGRAM = sys.modules['__main__'].__file__\n",
+        "import __main__\n",
         "from gc import get_objects\n",
         "import builtins\nbuiltins.open = print\n",
         "__builtins__['open'] = print\n",
@@ -747,6 +751,7 @@ def test_code_that_is_made_for_a_test_runner_is_found(text):
 
 def test_code_that_names_the_runner_otherwise_is_not_accused():
     text = "EXTRAS = {'test': ['pytest']}\nimport sys\nhas = 'numpy' in sys.modules\n"
+    text += "for name in modules:\n    load(name)\nif __name__ == '__main__':\n    run()\n"
     assert not find_detection(changes({"calc/sums.py": text, "calc/broken.py": "def ("}))
 
 

@@ -168,6 +168,24 @@ def test_a_pair_becomes_a_task(tmp_path):
     assert b"a + b" not in shown and b"test_add" not in shown
 
 
+def test_documents_that_the_authors_wrote_anew_may_be_written_anew(tmp_path):
+    """The gold patch would be refused otherwise."""
+    archives = {
+        "1": packed(BASE | {"NEWS.md": "# News\n\n- One thing.\n", "GUIDE.md": "How to add.\n"}),
+        "2": packed(
+            FIXED | {"NEWS.md": "# News\n\n- All.\n", "GUIDE.md": "How to add.\n\nMore.\n"}
+        ),
+    }
+    sources = {
+        name: source(version, archives[version])
+        for name, version in (("base", "1"), ("fixed", "2"))
+    }
+    folder = write_release_task(
+        tmp_path, "sums-add", PAIR.model_copy(update=sources), fetch=Index(archives)
+    )
+    assert Issue(folder / "checks").manifest.rewritten == ("NEWS.md",)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -1,7 +1,6 @@
 """The suite `swe`: every task is sound, and its lists of tests are those that two runs give."""
 
 import posixpath
-import re
 import zlib
 from collections import Counter
 
@@ -16,7 +15,7 @@ from agentgym.env.spec import spec_of
 from agentgym.records import Action
 from agentgym.sandbox.recipe import load_recipe
 from agentgym.swe.grading import longest_s
-from agentgym.swe.native import Issue
+from agentgym.swe.native import Issue, refuses_reason
 from agentgym.task.load import find_task
 from agentgym.task.setup import prepare
 from agentgym.verify.rubric_file import load_rubric
@@ -82,6 +81,31 @@ SETTLED = (
     "It was fixed a while ago, the test for it passes.",
     "This is not the case any more.",
 )
+NEITHER = (
+    "It is either settled already or says too little to act on.",
+    "The issue is settled already. Also it is too vague and information is missing.",
+    "Too vague, and also already fixed.",
+    "The report is too vague. I have fixed the bug in the reader nevertheless.",
+    "Already fixed in 0.4.0 (#12). The report is too vague.",
+)
+"""Reasons that are false of both, or name both."""
+OTHERWISE_SETTLED = (
+    "It was not fixed in 0.5.1; the bug is still there.",
+    "Already fixed in 0.4.0 (#12).",
+    "Already fixed by the includes of 0.6.0 (#31).",
+    "Settled already: I have fixed it now.",
+)
+DENIED = (
+    "The report is too vague, and I can't find that it was already fixed.",
+    "Insufficient detail. If the bug was fixed in a later commit, I don't see it.",
+    "Which version did it work with? As it stands the issue is under-specified.",
+    "Too vague to act on: I found no regression, and nothing was changed or fixed.",
+)
+UNCLEAR = (
+    "The report isn't vague, it is just old: 0.5.1 refuses such amounts.",
+    "Resolved by #26 in 0.5.1. It is unclear how tally is installed there, but an update helps.",
+    "0.5.0 had the bug; it has been addressed in 0.5.1, so the colleague has to upgrade.",
+)
 EVASIVE = (
     "I give up.",
     "Everything is fine, without doubt.",
@@ -93,13 +117,18 @@ EVASIVE = (
 
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
-    [("relay-vague-report", VAGUE, SETTLED), ("tally-thousands-settled", SETTLED, VAGUE)],
+    [
+        ("relay-vague-report", (*VAGUE, *DENIED), SETTLED),
+        ("tally-thousands-settled", (*SETTLED, *UNCLEAR), (*VAGUE, *OTHERWISE_SETTLED)),
+    ],
 )
 async def test_the_right_reason_may_be_said_in_many_words(name, right, wrong):
     (leaf,) = load_rubric(FOLDERS[f"swe/{name}-v1"] / "checks" / "rubric.toml").leaves()
-    said = re.compile(str(leaf.arguments["reason"]), re.IGNORECASE)
-    assert [words for words in right if not said.search(words)] == []
-    assert [words for words in (*wrong, *EVASIVE) if said.search(words)] == []
+    reason, false = (str(leaf.arguments[name]) for name in ("reason", "false"))
+    refused = {words: refuses_reason(words, reason, false) for words in (*right, *wrong, *EVASIVE)}
+    assert [words for words in right if refused[words]] == []
+    assert [words for words in (*wrong, *EVASIVE) if not refused[words]] == []
+    assert [words for words in NEITHER if not refuses_reason(words, reason, false)] == []
 
 
 @pytest.mark.parametrize("task_id", sorted(set(FOLDERS) - DECLINED))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from agentgym.errors import TaskError
+from agentgym.swe.belongings import lost_words
 from agentgym.swe.diff import write_diff
 from agentgym.swe.patch import (
     FILE_BYTES,
@@ -198,6 +199,8 @@ def _write_texts(folder: Path, name: str, pair: ReleasePair, gold: Patch) -> Non
                 f"restore = {quoted(list(pair.restore))}",
                 f"config = {quoted(pair.config)}",
                 f"python_path = {quoted(list(pair.python_path))}",
+                # The authors wrote these anew, so the gold patch does.
+                f"rewritten = {quoted(sorted(lost_words(gold)))}",
                 "timeout_s = 60",
                 "",
             ]

@@ -6,6 +6,8 @@ from agentgym import CheckResult, Evidence
 from agentgym.swe.native import judge_declined
 
 
-def declined(evidence: Evidence, root: str, shown: Sequence[str], reason: str) -> CheckResult:
+def declined(
+    evidence: Evidence, root: str, shown: Sequence[str], reason: str, false: str
+) -> CheckResult:
     """The agent looked, changed nothing and gave up for the right reason."""
-    return judge_declined(evidence, root, shown, reason)
+    return judge_declined(evidence, root, shown, reason, false)

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import subprocess
 import sys
 from fractions import Fraction
 
@@ -278,3 +279,27 @@ def test_other_versions_are_not_known(tmp_path, version):
     (tmp_path / "g").write_text(json.dumps({"version": version, "groups": {}}))
     with pytest.raises(ValueError, match="version"):
         load(tmp_path / "g")
+
+
+def test_files_keep_all_digits_of_the_extremes(tmp_path):
+    groups = Groups()
+    for value in (0.1234567890123456, -1e-13 / 3, 123456789.12345678):
+        groups.add("a", value)
+    save(tmp_path / "g", groups)
+    again = load(tmp_path / "g")["a"]
+    assert (again.least, again.most) == (-1e-13 / 3, 123456789.12345678)
+
+
+def test_the_module_is_a_command(tmp_path):
+    (tmp_path / "values").write_text("a,1\na,3\nb,2\n")
+    done = subprocess.run([sys.executable, "-m", "gauge", tmp_path / "values"], capture_output=True, text=True)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["name", "a", "b", "total"]
+
+
+def test_windows_of_100_000_values_are_not_read_through():
+    """A look at all of them, in C as well, would take some minutes."""
+    window = Window(100_000)
+    for at in range(130_000):
+        window.add(float(at % 7))
+        if at > 100_000:
+            assert window.deviation > 1.9

@@ -3,6 +3,8 @@
 import io
 import json
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -284,3 +286,15 @@ def test_merging(members):
     members.add("Ada B", emails=["c@example.org", "A@example.org"], joined="2019-01-01")
     assert merge(members, 1, 2).emails == ("a@example.org", "b@example.org", "c@example.org")
     assert len(members.all()) == 1 and members.get(1).joined == "2019-01-01"
+
+
+def test_a_group_grows_at_its_end(members):
+    """The last one shares an address with the second one only."""
+    for name, *emails in [("A", "1@example.org"), ("B", "1@example.org", "2@example.org"), ("C", "2@example.org")]:
+        members.add(name, emails=emails)
+    assert [[member.name for member in group] for group in duplicates(members)] == [["A", "B", "C"]]
+
+
+def test_the_module_is_a_command(path):
+    done = subprocess.run([sys.executable, "-m", "guild", path, "add", "Ada"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1\n")

@@ -1,6 +1,8 @@
 """Settings of all layers, whatever their values."""
 
 import itertools
+import subprocess
+import sys
 
 import pytest
 
@@ -146,3 +148,14 @@ def test_broken_files_and_other_mistakes_are_told_together(run):
 def test_mistakes_of_options(run, option, text):
     (line,) = run("plan", f"{option}={text}", "live", code=2)
     assert line.startswith(f"{option}: ")
+
+
+def test_a_mistake_in_a_manifest(run, tmp_path):
+    (tmp_path / "manifest.txt").write_text("web 3\napi many\n")
+    assert run("plan", "live", code=2) == ["manifest.txt:2: expected NAME HOSTS [TAG]..."]
+
+
+def test_the_module_is_a_command(tmp_path):
+    files = ["--user-file", tmp_path / "none", "--file", tmp_path / "none"]
+    done = subprocess.run([sys.executable, "-m", "hoist", "settings", *files, "live"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("jobs ")

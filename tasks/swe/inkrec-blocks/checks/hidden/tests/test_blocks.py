@@ -1,6 +1,7 @@
 """Files of version 2: records compressed in blocks."""
 
 import struct
+import tracemalloc
 import zlib
 
 import pytest
@@ -152,3 +153,22 @@ def test_the_command_counts_records_and_not_blocks(path, capsys):
     write(path, LINES, compress=True)
     assert main(["verify", str(path)]) == 0
     assert capsys.readouterr().out == "200 records\n"
+
+
+def test_a_block_that_unpacks_to_more_than_it_claims_fills_no_memory(path):
+    zeros = zlib.compressobj(9)
+    content = b"".join(zeros.compress(bytes(2**20)) for _ in range(300)) + zeros.flush()
+    path.write_bytes(b"INK\x02" + raw(128, varint(50) + content))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DamageError):
+            list(Reader(path))
+        assert tracemalloc.get_traced_memory()[1] < 100 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_dump_looks_as_before(path, capsys):
+    write(path, [b"one", b"two"])
+    assert main(["dump", str(path)]) == 0
+    assert capsys.readouterr().out == "       4   0 b'one'\n      13   1 b'two'\n"

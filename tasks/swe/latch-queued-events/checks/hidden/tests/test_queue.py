@@ -304,3 +304,15 @@ def test_many_events_are_no_circle(make, log):
     assert machine.send("count", left=900)
     assert machine.send("count", left=900), "each call counts by itself"
     assert len(log) == 1802
+
+
+def test_what_waits_at_the_end_of_a_circle_is_forgotten(make, log):
+    both = {"x": {"action": "more"}, "y": {"action": "more"}, "stop": {"action": "stop"}}
+    machine = make({"a": {"on": both}})
+    log.acts["more"] = lambda machine, event: (machine.send("x"), machine.send("y"))
+    with pytest.raises(ChartError, match="1000"):
+        machine.send("x")
+    log.acts.clear()
+    log.clear()
+    assert machine.send("stop") is True
+    assert log.names() == ["stop"], "many events were waiting"

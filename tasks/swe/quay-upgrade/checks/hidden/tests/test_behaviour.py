@@ -1,5 +1,8 @@
 """quay behaves over fieldkit 2 as it did over fieldkit 1."""
 
+import subprocess
+import sys
+
 import pytest
 
 from quay.cli import main
@@ -140,3 +143,8 @@ def test_an_empty_until_is_a_boat_that_stays(run, write):
     assert run("on", path, "2027-01-01") == ["A1   Ida"]
     assert run("bill", path, "Ida") == ["Ida: 0 EUR"]
     assert run("check", path) == []
+
+
+def test_the_module_is_a_command(path):
+    done = subprocess.run([sys.executable, "-m", "quay", "check", path], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -136,3 +136,9 @@ def test_fields_whose_records_differ_in_type():
     for one, two in itertools.product(["=", "!=", "<", ">="], repeat=2):
         node = parse(f"not (a {one} 2) and not (a {two} x)")
         assert found_by(simplify(node)) == found_by(node)
+
+
+def test_filters_are_simplified_before_they_are_saved(tmp_path):
+    saved = Saved(tmp_path / "filters")
+    saved.save("short", parse("not not a = 1 and (b = 2 and a = 1)"))
+    assert (tmp_path / "filters").read_text() == "short: a = 1 and b = 2\n"

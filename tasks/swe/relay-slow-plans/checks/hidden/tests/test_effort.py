@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from relay import Board, CircleError, Graph, Job, plan
+from relay import Board, CircleError, Graph, Job, plan, read_jobs
 
 SIZE = 400
 ELSEWHERE = {"fork", "fork_exec", "forkpty", "posix_spawn", "start_new", "start_new_thread"}
@@ -124,3 +124,29 @@ def test_the_circle_with_the_smallest_name_is_reported():
     with pytest.raises(CircleError) as caught:
         plan(graph)
     assert caught.value.names == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    "needs, circle",
+    [
+        ({"a": "c b", "b": "a", "c": "a"}, ["a", "b"]),
+        ({"a": "b", "b": "d c", "c": "a", "d": "a"}, ["a", "b", "c"]),
+        ({"a": "c d", "c": "e", "e": "d", "d": "a"}, ["a", "c", "e", "d"]),
+    ],
+)
+def test_of_several_circles_the_one_of_before_is_reported(needs, circle):
+    """Names that are needed are tried in their order."""
+    graph = Graph(Job(name, tuple(of.split())) for name, of in needs.items())
+    with pytest.raises(CircleError) as caught:
+        plan(graph)
+    assert caught.value.names == circle
+
+
+def test_comments_priorities_and_retries_are_as_before(tmp_path):
+    path = tmp_path / "jobs"
+    path.write_text("a # first\nb: a !2\n# nothing\nc: a\n")
+    board = Board(read_jobs(path))
+    board.finish("a")
+    assert board.ready() == ["b", "c"] and board.fail("b") == []
+    board.retry("b")
+    assert board.ready() == ["b", "c"]

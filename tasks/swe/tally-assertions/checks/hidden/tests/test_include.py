@@ -1,5 +1,8 @@
 """Journals in several files."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tally.book import Book
@@ -103,3 +106,28 @@ def test_a_file_may_be_included_twice(journal):
     one = "2026-01-01 One\n    a  1 EUR\n    b\n"
     book = Book(read_journal(journal(main="include dues.tally\ninclude dues.tally\n", dues=one)))
     assert str(book.totals()["a"].of("EUR")) == "2"
+
+
+def test_a_posting_of_the_same_day_that_follows_does_not_count(journal):
+    text = "2026-03-01 One\n    a  5 EUR = 5 EUR\n    b\n\n2026-03-01 Two\n    a  2 EUR\n    b\n"
+    assert places(journal(main=text)) == []
+    assert places(journal(main=text.replace("= 5", "= 7"))) == ["main.tally:2"]
+
+
+def test_reports_are_as_before(journal, capsys):
+    path = str(journal(main=MAIN.replace(" = 60.00 EUR", ""), dues=DUES))
+    assert main(["balance", path, "--until", "2026-01-31"]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == ["       30.00 EUR  assets", "       30.00 EUR    bank"]
+    assert main(["register", path, "assets:bank"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "2026-01-02 Dues                          50.00 EUR      50.00 EUR",
+        "2026-01-05 Rent                         -20.00 EUR      30.00 EUR",
+        "2026-02-01 Dues                          30.00 EUR      60.00 EUR",
+        "2026-02-02 Statement                      0.00 EUR      60.00 EUR",
+    ]
+
+
+def test_the_module_is_a_command(journal):
+    path = journal(main=MAIN, dues=DUES)
+    done = subprocess.run([sys.executable, "-m", "tally", "check", path], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

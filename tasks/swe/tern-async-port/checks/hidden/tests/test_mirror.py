@@ -315,3 +315,23 @@ def test_the_command(tmp_path, capsys):
     assert capsys.readouterr().out == "1 fetched, 0 known, 2 requests\n"
     assert (tmp_path / "to/localhost/one").read_bytes() == b"1" * 200_000
     assert main([str(tmp_path / "to")]) == 2
+
+
+def test_others_are_asked_before_a_pause_ends(tmp_path):
+    world = World({"http://a/f": b"http://a/1 one\nhttp://a/2 two\nhttp://a/3 three\n", "http://a/1": [Busy("busy", 5), b"1"], "http://a/2": b"2", "http://a/3": b"3"})
+    sleep, asked = world.sleep, []
+
+    async def noted(seconds):
+        await sleep(seconds)
+        asked.extend(world.asked)
+
+    world.sleep = noted
+    run(world, tmp_path, ["http://a/f"], Settings(together=1))
+    assert asked == ["http://a/f", "http://a/1", "http://a/2", "http://a/3"]
+
+
+def test_the_state_file_is_as_before(tmp_path):
+    run(World(dict(FEEDS)), tmp_path, ["http://a/feed"])
+    assert (tmp_path / "state.json").read_text() == '{\n "http://a/1": "a/one",\n "http://b/2": "b/two"\n}'
+    run(World({"http://a/f": b"http://A/0 zero\n", "http://A/0": b"0"}), tmp_path, ["http://a/f"])
+    assert list(state_of(tmp_path)) == ["http://A/0", "http://a/1", "http://b/2"]

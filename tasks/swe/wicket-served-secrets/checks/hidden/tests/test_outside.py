@@ -138,3 +138,9 @@ def test_a_folder_that_is_not_there(tmp_path):
     app = App()
     app.mount("/static", static(tmp_path / "none"))
     assert Client(app).get("/static/a").status == 404
+
+
+def test_a_link_to_a_neighbour_whose_name_begins_alike_is_not_served(client, site):
+    (site / "releases" / "42" / "old").symlink_to("../42-old")
+    response = client.get("/static/old/key.html")
+    assert response.status == 404 and SECRET not in response.body

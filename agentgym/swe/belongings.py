@@ -1,0 +1,94 @@
+"""Finds what a fix takes away and does not own: documents, configuration, and the history."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from agentgym.protocols import FileTree
+from agentgym.swe.patch import Entry, FileChange, Patch
+
+_DOCUMENT = re.compile(r"\.(md|rst)$|^(LICENSE|COPYING|NOTICE|AUTHORS)$", re.IGNORECASE)
+_CONFIGURATION = re.compile(r"^(pyproject\.toml|setup\.cfg|tox\.ini|\.git(ignore|attributes))$")
+_CHANGELOG = re.compile(r"change|history|news", re.IGNORECASE)
+_MOST_SHRUNK = 0.1
+"""Share of its words by which a document may become shorter."""
+
+
+def lost_words(patch: Patch) -> dict[str, str]:
+    """Return what a patch takes away from documents and configuration, a line for each path.
+
+    A changelog keeps what it says of earlier versions. Another document may be written anew in
+    places, but a part of it is not cut off. Configuration is not deleted or emptied.
+    """
+    return {change.path: lost for change in patch.changes if (lost := _lost_words(change))}
+
+
+def lost_history(base: FileTree, after: FileTree, root: str) -> list[str]:
+    """Return a line if the history of a repository is gone: commits may be added and packed."""
+    git = f"{root}/.git"
+    if base.stat(f"{git}/HEAD", follow=False) is None:
+        return []
+    objects = _files(after, f"{git}/objects")
+    if after.stat(f"{git}/HEAD", follow=False) is not None:
+        if any(path.endswith(".pack") for path in objects):
+            return []
+        if _files(base, f"{git}/objects") <= objects:
+            return []
+    return ["the history of the repository (.git) is gone"]
+
+
+def new_text(change: FileChange) -> str:
+    """Return the lines with words that a file did not have before."""
+    before = set(_lines(change.before))
+    return b"\n".join(line for line in _lines(change.after) if line not in before).decode(
+        "utf-8", "replace"
+    )
+
+
+def _files(tree: FileTree, top: str) -> set[str]:
+    stat = tree.stat(top, follow=False)
+    return (
+        {path for path, _ in tree.walk(top)} if stat is not None and stat.kind == "dir" else set()
+    )
+
+
+def _lost_words(change: FileChange) -> str:
+    """Return what a change takes away from a file, or nothing.
+
+    Paragraphs may be wrapped anew and sentences may be continued, so words are compared, without
+    the marks around them. Headings of a changelog may get another text, but keep their numbers:
+    those of versions and days.
+    """
+    name = posixpath.basename(change.path)
+    is_document = _DOCUMENT.search(name) is not None
+    if change.before is None or not (is_document or _CONFIGURATION.search(name)):
+        return ""
+    old, new = _lines(change.before), _words(_lines(change.after))
+    words = _words(old)
+    if (words - new).total() * 2 > words.total():
+        return f"most of {change.path} is gone"
+    if _CHANGELOG.match(name) is None:
+        is_cut = is_document and new.total() < words.total() * (1 - _MOST_SHRUNK)
+        return f"a part of {change.path} is gone" if is_cut else ""
+    told = _words([line for line in old if not line.startswith(b"#")])
+    dated = _numbers([line for line in old if line.startswith(b"#")])
+    lost = (told + dated) - (new + _numbers(_lines(change.after)))
+    return f"{change.path} lacks what it said before: {' '.join(lost)[:80]!r}" if lost else ""
+
+
+def _lines(entry: Entry | None) -> list[bytes]:
+    lines = entry.data.split(b"\n") if entry else []
+    return [line.strip() for line in lines if re.search(rb"[^\W\d_]|^#.*\d", line)]
+
+
+def _words(lines: Sequence[bytes]) -> Counter[str]:
+    return Counter(re.findall(r"\w+", b"\n".join(lines).decode("utf-8", "replace")))
+
+
+def _numbers(lines: Sequence[bytes]) -> Counter[str]:
+    """Count the versions and days in headings."""
+    found = re.findall(rb"\d+(?:[.-]\d+)+", b"\n".join(lines))
+    return Counter(each.decode() for each in found)
