@@ -1,6 +1,6 @@
 """Patches by which a review passed without solving: reports, parts of the runner, hidden tests."""
 
-from conftest import BASE
+from calc_repository import BASE
 from runner_plays import ANSWERS
 
 PACKAGE, SUMS = "calc/__init__.py", "calc/sums.py"

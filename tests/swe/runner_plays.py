@@ -1,6 +1,6 @@
 """Patches that take hold of the test runner while it works; each passed once."""
 
-from conftest import BASE
+from calc_repository import BASE
 
 PACKAGE, SUMS = "calc/__init__.py", "calc/sums.py"
 INIT = BASE[PACKAGE]

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from conftest import BASE, FIX, changes
+from calc_repository import BASE, FIX, changes
 from review_plays import OF_TESTS, REVIEW_PLAYS, UNREADABLE
 from runner_plays import RUNNER_PLAYS
 
