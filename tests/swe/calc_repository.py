@@ -1,4 +1,4 @@
-"""The files of a small repository with a wrong sum, its fix, its hidden tests, and patches of it."""
+"""A small repository with a wrong sum: its files, its fix, its hidden tests, and patches of it."""
 
 from agentgym.swe.patch import Entry, FileChange, patch_of
 
