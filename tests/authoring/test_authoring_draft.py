@@ -16,8 +16,10 @@ services = "library"
 surfaces = ["services"]
 """
 SCHEMA = """
-CREATE TABLE library_book (id INTEGER PRIMARY KEY, title TEXT NOT NULL, lent_to TEXT, at TEXT);
-CREATE TABLE library_note (id INTEGER PRIMARY KEY, book_id INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE TABLE library_book (id INTEGER PRIMARY KEY, title TEXT NOT NULL, lent_to FREE TEXT, at TEXT);
+CREATE TABLE library_note (
+  id INTEGER PRIMARY KEY, book_id INTEGER NOT NULL, text FREE TEXT NOT NULL
+);
 CREATE TABLE library_hall (name TEXT PRIMARY KEY);
 """
 SERVICE = '''
