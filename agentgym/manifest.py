@@ -149,9 +149,13 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def read_text(path: Path, error: type[AgentGymError]) -> str:
-    """Return a UTF-8 text file, or raise `error` naming the file and, for bad bytes, the line."""
+    """Return a UTF-8 text file, without a byte order mark.
+
+    Raises:
+        AgentGymError: Of class `error`; it names the file and, for bad bytes, the line.
+    """
     try:
-        return read_regular(path).decode("utf-8")
+        return read_regular(path).decode("utf-8-sig")
     except OSError as fault:
         raise error(f"{show_path(path)}: cannot be read: {fault.strerror}") from fault
     except UnicodeDecodeError as fault:
