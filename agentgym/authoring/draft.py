@@ -149,8 +149,8 @@ def _allowed(changes: Sequence[RowChange], layout: Layout) -> list[Mapping[str, 
     ]
 
 
-def _texts(changes: Sequence[RowChange], layout: Layout) -> Mapping[str, Any]:
-    """Return the free text that changes of one table brought into it; empty if there is none."""
+def _texts(changes: Sequence[RowChange], layout: Layout) -> dict[str, Any]:
+    """Return the free text that changes of one table brought into it; empty without such text."""
     free = next(table.texts for table in layout.tables if table.name == changes[0].table)
     texts: dict[str, list[str]] = {}
     for change in changes:

@@ -204,8 +204,8 @@ def _strangers(
                 yield (*at, "do", index), what
     for at, rule in script.rules():
         if rule.called is not None:
-            for field, what in _stranger_condition(rule.called, services):
-                yield (*at, "called", *field), what
+            for part, told in _stranger_condition(rule.called, services):
+                yield (*at, "called", *part), told
         if rule.row is not None and (what := _stranger_row(rule.row, services)):
             yield (*at, "row"), what
 

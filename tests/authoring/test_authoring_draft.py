@@ -121,6 +121,14 @@ def test_where_nothing_can_be_changed_it_is_said(library):
     assert not (root / "tasks").exists()
 
 
+def test_where_the_tools_of_the_services_are_not_offered_it_is_said(library):
+    root = library(NOTE)
+    file = root / "envs/library/env.toml"
+    file.write_text(ENV.replace('["services"]', '["browser"]') + 'sites = ["library/*"]\n')
+    with pytest.raises(ConfigError, match="offers agents no tool of its services; add .services."):
+        new_task("shelf/first", env="library", template=False, root=root)
+
+
 def test_a_template_is_not_drafted(library):
     with pytest.raises(ConfigError, match="leave --template out"):
         new_task("shelf/first", env="library", template=True, root=library(NOTE))

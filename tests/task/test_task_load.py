@@ -106,7 +106,7 @@ def edited(old: str, new: str) -> dict[str, str]:
         ),
         (
             edited('["awk", "python3"]', '["awk", "rm -rf /"]'),
-            "task.toml:7: needs.1: String should match pattern "
+            "task.toml:7: needs.1: expected text that matches "
             "'^[A-Za-z0-9_][A-Za-z0-9_.+-]*$', got 'rm -rf /'",
         ),
         (
@@ -162,7 +162,7 @@ def edited(old: str, new: str) -> dict[str, str]:
         ),
         (
             edited("count = {", "Count = {"),
-            "task.toml:19: params.Count: String should match pattern '^[a-z][a-z0-9_]*$', "
+            "task.toml:19: params.Count: expected text that matches '^[a-z][a-z0-9_]*$', "
             "got 'Count'",
         ),
         (
