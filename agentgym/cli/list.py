@@ -44,7 +44,7 @@ def list_catalogue(
         str | None, typer.Argument(metavar="PATTERN", help="A name or a glob like '*git*'.")
     ] = None,
 ) -> None:
-    """List tasks, suites, environments, check packs, sandboxes, agents, surfaces or task formats."""
+    """List tasks, suites, environments, check packs, sandboxes, agents, surfaces or formats."""
     from rich.table import Table
 
     from agentgym.cli.console import stderr_console, stdout_console
