@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from filecmp import cmp
 from fnmatch import fnmatchcase
@@ -300,11 +300,17 @@ def match_tasks(pattern: str) -> list[str]:
     return matches
 
 
-def with_version(name: str) -> str:
-    """Return the id of the task that a name without a version means; any other name unchanged."""
+def with_version(name: str, ids: Iterable[str] | None = None) -> str:
+    """Return the id of the task that a name without a version means; any other name unchanged.
+
+    Args:
+        name: What the user typed.
+        ids: The ids among which it is searched; by default those of the catalogues.
+    """
     if path_of(name) is not None or _ENDING.search(name):
         return name
-    return next((id for id in folders("tasks") if _ENDING.sub("", id) == name), name)
+    known = folders("tasks") if ids is None else ids
+    return next((id for id in known if _ENDING.sub("", id) == name), name)
 
 
 def path_of(name: str) -> Path | None:
@@ -361,6 +367,8 @@ def _version(folder: Path) -> str:
 
 def _not_found(kind: Kind, name: str, known: list[str]) -> NotFoundError:
     roots = ", ".join(str(root) for root in search_path())
+    if kind == "tasks" and (first := next((t for t in known if t.startswith(f"{name}/")), None)):
+        return NotFoundError("task", name, (), f"it is a suite: name one of its tasks, as {first}")
     article = "an" if _NOUNS[kind][0] in "aeiou" else "a"
     hint = f"{article} {_NOUNS[kind]} is a folder with {_MARKERS[kind]} below {kind}/ in: {roots}"
     return NotFoundError(_NOUNS[kind], name, known, hint)

@@ -43,6 +43,13 @@ _EXPECTED = {
 """TOML's names of the types that pydantic names otherwise."""
 
 
+_BOUNDS = {
+    "string_too_long": "max_length",
+    "string_too_short": "min_length",
+    "too_long": "max_length",
+    "too_short": "min_length",
+}
+
 _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){60}""")
 _TOML_CHARS = 1 << 20
 # Characters that are parsed to find the line of an error; beyond them the table's line is told.
@@ -149,9 +156,13 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def read_text(path: Path, error: type[AgentGymError]) -> str:
-    """Return a UTF-8 text file, or raise `error` naming the file and, for bad bytes, the line."""
+    """Return a UTF-8 text file, without a byte order mark.
+
+    Raises:
+        AgentGymError: Of class `error`; it names the file and, for bad bytes, the line.
+    """
     try:
-        return read_regular(path).decode("utf-8")
+        return read_regular(path).decode("utf-8-sig")
     except OSError as fault:
         raise error(f"{show_path(path)}: cannot be read: {fault.strerror}") from fault
     except UnicodeDecodeError as fault:
@@ -293,6 +304,12 @@ def _problem(details: ErrorDetails, model: type[Manifest]) -> tuple[Location, st
         return at, f"unknown field {at[-1]!r}; {hint}"
     if kind == "value_error":
         return at, str(details["ctx"]["error"])
+    if kind in _BOUNDS:
+        bound, unit = details["ctx"][_BOUNDS[kind]], "character" if "string" in kind else "item"
+        most = "most" if kind.endswith("long") else "least"
+        return at, f"expected at {most} {bound} {unit}{'s' * (bound != 1)}, got {_seen(value)}"
+    if kind == "string_pattern_mismatch":
+        return at, f"expected text that matches {details['ctx']['pattern']!r}, got {_seen(value)}"
     if kind in _EXPECTED:
         return at, f"expected {_EXPECTED[kind]}, got {_seen(value)}"
     if message.startswith("Input should be "):
@@ -363,7 +380,7 @@ def _seen(value: object) -> str:
     if isinstance(value, dict):
         return "a table"
     if isinstance(value, list):
-        return "an array"
+        return "an array" if value else "an empty array"
     if isinstance(value, str):
         return repr(value if len(value) <= 60 else value[:57] + "...")
     return json.dumps(value)

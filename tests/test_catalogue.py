@@ -278,6 +278,16 @@ def test_a_name_without_a_version_means_the_one_there_is() -> None:
         assert catalogue.with_version(name) == name
 
 
+def test_a_task_is_found_by_a_name_without_its_version() -> None:
+    assert find_task("terminal/git-repair").id == "terminal/git-repair-v1"
+
+
+@pytest.mark.usefixtures("three_tasks")
+def test_a_suite_is_told_from_a_task() -> None:
+    with pytest.raises(NotFoundError, match="suite: name one of its tasks, as yard/git-mow-v2"):
+        find_task("yard")
+
+
 @pytest.mark.parametrize("place", ["", "./", "~/", "zoo/"])
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b", "\ud800"], ids=["long", "null", "surrogate"])
 @pytest.mark.usefixtures("three_tasks")

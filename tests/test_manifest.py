@@ -72,12 +72,12 @@ def test_a_right_file_is_read_with_its_types(tmp_path: Path) -> None:
         ('title = "x"\nready = 1', "2: ready: expected true or false, got 1"),
         ("title = 3", "1: title: expected a string, got 3"),
         ("title = 2026-01-12", "1: title: expected quoted text, got the date or time 2026-01-12"),
-        ('title = ""', "1: title: String should have at least 1 character, got ''"),
+        ('title = ""', "1: title: expected at least 1 character, got ''"),
         ('title = "x"\nlevel = "medium"', "2: level: expected 'easy' or 'hard', got 'medium'"),
         ('title = "x"\ntags = "a"', "2: tags: expected an array, got 'a'"),
         ('title = "x"\n\ntags = ["a", 2]', "3: tags.1: expected a string, got 2"),
         ('title = "x"\nlimits = 3', "2: limits: expected a table, got 3"),
-        ('title = "x"\nlimits = []', "2: limits: expected a table, got an array"),
+        ('title = "x"\nlimits = []', "2: limits: expected a table, got an empty array"),
         (
             'title = "x"\n\n[limits]\n# why\nmemory_mb = "much"',
             "5: limits.memory_mb: expected an integer, got 'much'",
@@ -109,7 +109,7 @@ def test_a_right_file_is_read_with_its_types(tmp_path: Path) -> None:
         ),
         (
             'title = "x"\n[names]\na = { id = "a" }\nB = { id = "b" }',
-            "4: names.B: String should match pattern '^[a-z]+$', got 'B'",
+            "4: names.B: expected text that matches '^[a-z]+$', got 'B'",
         ),
         (
             'title = "x"\n[[node]]\nid = "a"\n[[node]]\nid = "b"\n'

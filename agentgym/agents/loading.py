@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -22,6 +23,7 @@ from agentgym.errors import ConfigError, close_matches, pass_interruptions
 
 PREFIX: Final = "python"
 HOW: Final = "an agent of your own: ./FILE.py:CLASS or python:MODULE:CLASS (docs/agents.md)"
+_ACT: Final = "a method act(self, observation, tools, history)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,20 @@ def source_of(factory: Callable[..., object], spec: str) -> Source:
         )
         raise ConfigError(f"agent {spec!r}: {told}")
     if isinstance(made_by, type) and not callable(getattr(made_by, "act", None)):
-        told = "it needs a method act(self, observation, tools, history)"
-        raise ConfigError(f"agent {spec!r}: {made_by.__name__} is not an agent: {told}")
+        raise ConfigError(f"agent {spec!r}: {made_by.__name__} is not an agent: it needs {_ACT}")
+    if isinstance(made_by, FunctionType) and not _takes_nothing(factory):
+        told = f"a function has to create an agent, without arguments; write a class with {_ACT}"
+        raise ConfigError(f"agent {spec!r}: {made_by.__name__} is a function: {told}")
     module = str(getattr(made_by, "__module__", "") or "")
     return Source(factory, module, bool(getattr(made_by, "privileged", False)), spec)
+
+
+def _takes_nothing(factory: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(factory).bind()
+    except TypeError:
+        return False
+    return True
 
 
 def _imported(spec: str, load: Callable[[], ModuleType]) -> ModuleType:
@@ -158,7 +170,7 @@ def _find(module: ModuleType, name: str, spec: str) -> Callable[..., object]:
     if not name:
         if len(agents) == 1:
             return agents[0]
-        held = ", ".join(agent.__name__ for agent in agents) or "no class with a method act"
+        held = ", ".join(agent.__name__ for agent in agents) or f"no class with {_ACT}"
         raise ConfigError(f"agent {spec!r}: name the class: FILE.py:CLASS; the file has {held}")
     found: Any = getattr(module, name, None)
     if found is None:

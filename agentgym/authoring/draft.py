@@ -132,19 +132,34 @@ def _done(changes: Sequence[RowChange], layout: Layout) -> str:
 
 
 def _allowed(changes: Sequence[RowChange], layout: Layout) -> list[Mapping[str, Any]]:
-    added: dict[str, int] = {}
+    """Return entries of `services.only_changed` for what a call changed, free text included."""
+    added: dict[str, list[RowChange]] = {}
     found: list[Mapping[str, Any]] = []
     for change in changes:
         if change.kind == "added":
-            added[change.table] = added.get(change.table, 0) + 1
+            added.setdefault(change.table, []).append(change)
             continue
         rule: dict[str, Any] = {"table": change.table, "kind": change.kind}
         rule |= {"where": key} if (key := _key(change, layout)) else {}
         rule |= {"columns": list(change.after or {})} if change.kind == "changed" else {}
-        found.append(rule)
+        found.append(rule | _texts([change], layout))
     return found + [
-        {"table": table, "kind": "added", "at_most": count} for table, count in added.items()
+        {"table": table, "kind": "added", "at_most": len(rows)} | _texts(rows, layout)
+        for table, rows in added.items()
     ]
+
+
+def _texts(changes: Sequence[RowChange], layout: Layout) -> dict[str, Any]:
+    """Return the free text that changes of one table brought into it; empty without such text."""
+    free = next(table.texts for table in layout.tables if table.name == changes[0].table)
+    texts: dict[str, list[str]] = {}
+    for change in changes:
+        written = change.row if change.kind == "added" else change.after or {}
+        for column in free:
+            text = written.get(column)
+            if isinstance(text, str) and text and text not in texts.get(column, []):
+                texts.setdefault(column, []).append(text)
+    return {"texts": texts} if texts else {}
 
 
 def _key(change: RowChange, layout: Layout) -> dict[str, Any]:

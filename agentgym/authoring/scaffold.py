@@ -77,6 +77,11 @@ def _drafted(env: str, spec: EnvSpec, tools: frozenset[str], template: bool) -> 
             f"environment {env!r} has neither {wanted}, which the example of a template acts "
             "through; leave --template out, and add [params] to the task that is drafted"
         )
+    if not tools & services.functions.keys():
+        raise ConfigError(
+            f'environment {env!r} offers agents no tool of its services; add "services" to '
+            "surfaces in env.toml while the task is drafted, or copy a task of that environment"
+        )
     return draft(env, services, tools)
 
 

@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 
+from agentgym.cli import signs
 from agentgym.errors import AgentGymError, ConfigError
 
 UNSCORED = 3
@@ -23,9 +24,10 @@ def main() -> None:
     from agentgym.cli.app import app
 
     _end_with_the_terminal()
+    signs.register()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # otherwise a caller has replaced the stream
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=signs.HANDLER)
     try:
         app(prog_name="agentgym")
     except AgentGymError as error:

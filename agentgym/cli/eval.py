@@ -72,7 +72,7 @@ def evaluate(
     asked = {name: value for name, value in given.items() if value is not None}
     place = (workers, worker_cpus, worker_gpus, worker_memory_mb, worker_resource)
     # The first line is printed before the slow parts: imports, and reading every task.
-    begun = f"taking up {out}" if resume and out else f"reading {', '.join(patterns or ())}"
+    begun = f"taking up {out}" if resume and out else f"reading {', '.join(patterns or ('tasks',))}"
     typer.echo(f"{begun} …", err=True)
     on = cluster_options.read_cluster(cluster, *place)
     store = _open(asked, out, resume)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal, cast
 
@@ -13,6 +14,7 @@ from agentgym.errors import AgentGymError, NotFoundError
 
 KINDS = {
     "tasks": "task",
+    "suites": "suite",
     "envs": "environment",
     "verifiers": "check pack",
     "sandboxes": "sandbox",
@@ -31,6 +33,7 @@ _ENTRY_POINTS = {
 
 _LARGE: Final = 10**15
 """Numbers from here on are told by their power of ten."""
+_COLUMNS = {"tasks": ("id", "difficulty", "instances", "title"), "suites": ("name", "tasks")}
 
 OWN_AGENTS = (
     "an agent of your own: --agent ./FILE.py:CLASS or --agent python:MODULE:CLASS; "
@@ -44,7 +47,7 @@ def list_catalogue(
         str | None, typer.Argument(metavar="PATTERN", help="A name or a glob like '*git*'.")
     ] = None,
 ) -> None:
-    """List tasks, environments, check packs, sandboxes, agents, surfaces or task formats."""
+    """List tasks, suites, environments, check packs, sandboxes, agents, surfaces or formats."""
     from rich.table import Table
 
     from agentgym.cli.console import stderr_console, stdout_console
@@ -52,10 +55,10 @@ def list_catalogue(
     if kind not in KINDS:
         hint = f"kinds are {', '.join(KINDS)}; to search tasks: agentgym list tasks {kind}"
         raise NotFoundError("kind of thing to list", kind, KINDS, hint)
-    columns = ("id", "difficulty", "instances", "title") if kind == "tasks" else ("name", "where")
+    columns = _COLUMNS.get(kind, ("name", "where"))
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="dim")
     for name in columns:
-        side: Literal["left", "right"] = "right" if name == "instances" else "left"
+        side: Literal["left", "right"] = "right" if name in ("instances", "tasks") else "left"
         table.add_column(name, justify=side, no_wrap=True, overflow="ellipsis")
     for row in _tasks(pattern) if kind == "tasks" else _others(kind, pattern):
         table.add_row(*row)
@@ -91,6 +94,9 @@ def _others(kind: str, pattern: str | None) -> Iterator[tuple[str, ...]]:
     found: list[tuple[str, str]] = []
     if kind in _ENTRY_POINTS:
         found += [(name, "entry point") for name in plugins.names(_ENTRY_POINTS[kind])]
+    if kind == "suites":
+        tasks = Counter(task_id.split("/")[0] for task_id in catalogue.folders("tasks"))
+        found += [(name, f"{number:,}") for name, number in tasks.items()]
     if kind in ("envs", "verifiers", "sandboxes"):
         folders = catalogue.folders(cast(Literal["envs", "verifiers", "sandboxes"], kind))
         found += [(name, str(path)) for name, path in folders.items()]

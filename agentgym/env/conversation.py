@@ -39,7 +39,7 @@ from agentgym.services.tables import select
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance, Task
 from agentgym.task.replies import SavedReply
-from agentgym.task.user import FILE, Deed, RowCondition, UserScript
+from agentgym.task.user import FILE, CalledCondition, Deed, RowCondition, UserScript
 from agentgym.user.registry import create
 from agentgym.user.slots import Slots, UnfilledError
 
@@ -203,11 +203,24 @@ def _strangers(
             if what := _stranger_deed(deed, services, slots):
                 yield (*at, "do", index), what
     for at, rule in script.rules():
-        if rule.called is not None and rule.called.tool not in functions:
-            told = str(NotFoundError("tool", rule.called.tool, functions))
-            yield (*at, "called", "tool"), told
+        if rule.called is not None:
+            for part, told in _stranger_condition(rule.called, services):
+                yield (*at, "called", *part), told
         if rule.row is not None and (what := _stranger_row(rule.row, services)):
             yield (*at, "row"), what
+
+
+def _stranger_condition(
+    called: CalledCondition, services: ServiceSet | None
+) -> Iterator[tuple[Location, str]]:
+    functions = {} if services is None else services.functions
+    if called.tool not in functions:
+        yield ("tool",), str(NotFoundError("tool", called.tool, functions))
+        return
+    known = functions[called.tool].properties
+    for name in called.arguments:
+        if name not in known:
+            yield ("with", name), str(NotFoundError("argument", name, known))
 
 
 def _stranger_deed(deed: Deed, services: ServiceSet | None, slots: Slots) -> str:

@@ -33,6 +33,12 @@ class Queue:
         return self
 
     def __next__(self) -> EpisodeRow:
+        """Return the next row.
+
+        Raises:
+            CancelledError: The caller was cancelled, although its last episode did not end so.
+        """
+        _end_if_cancelled()
         self._taken.set()
         if not self._rows:
             raise StopIteration
@@ -55,6 +61,7 @@ class Queue:
         # The first rows are taken at once, so preparing them in advance would be too late.
         await self._taken.wait()
         while self._rows:
+            _end_if_cancelled()
             row = next((row for row in islice(self._rows, depth) if row.id not in seen), None)
             if row is None:
                 self._taken.clear()
@@ -67,3 +74,10 @@ class Queue:
                 continue
             if start is not None and row in self._rows:
                 expect(*start)
+
+
+def _end_if_cancelled() -> None:
+    # Code of others, such as an agent's, may have taken the cancellation for its own.
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

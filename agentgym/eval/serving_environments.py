@@ -124,6 +124,8 @@ async def serve_environments(store: RunStore, serving: EnvironmentServing, tell:
             asyncio.get_running_loop().add_signal_handler(number, stop)
         url = address_of(serving.listening, tls=serving.certificate is not None)
         tell(f"serving {len(environments)} tasks at {url} (WebSocket at {wire.PATH})")
+        shown = "" if serving.accounts.are_open else ', server_token="…"'
+        tell(f'in Python: agentgym.make("{next(iter(environments))}", server="{url}"{shown})')
         working = functools.partial(serve, app, serving.listening, ending, serving.bounds)
         served = asyncio.create_task(working(serving.certificate))
         hurrying = asyncio.create_task(hurry.wait())

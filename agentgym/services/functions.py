@@ -73,7 +73,7 @@ class Function:
         try:
             taken: dict[str, Any] = self._arguments.validate_json(arguments, context=handling)
         except ValidationError as error:
-            raise _explain(error, list(self._properties)) from None
+            raise _explain(error, list(self.properties)) from None
         return taken
 
     def give(self, value: object, handling: Handling) -> str:
@@ -86,7 +86,8 @@ class Function:
         return text.decode()
 
     @property
-    def _properties(self) -> Mapping[str, Any]:
+    def properties(self) -> Mapping[str, Any]:
+        """The schemas of the arguments, by name."""
         properties = self.spec.parameters["properties"]
         assert isinstance(properties, Mapping)
         return properties

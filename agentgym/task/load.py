@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from agentgym import catalogue, plugins, task_formats
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import load_toml, locate, read_text, show_path
+from agentgym.regular_file import read_regular
 from agentgym.task.foreign import load_foreign
 from agentgym.task.model import MUTANT_SUFFIXES, Task, TaskManifest, visible
 from agentgym.task.reference_actions import (
@@ -30,13 +34,17 @@ _ENTRIES = (
 
 
 def find_task(task_id: str) -> Task:
-    """Return the task with an id, or in the folder with a path.
+    """Return the task with an id, which may lack its version, or in the folder with a path.
 
     Raises:
         NotFoundError: No task has the id.
         TaskError: The folder is broken.
     """
-    return load_folder(catalogue.path_of(task_id) or catalogue.find("tasks", task_id))
+    return load_folder(catalogue.path_of(task_id) or _folder_of(task_id))
+
+
+def _folder_of(task_id: str) -> Path:
+    return catalogue.find("tasks", catalogue.with_version(task_id))
 
 
 def load_folder(folder: Path) -> Task:
@@ -124,6 +132,24 @@ def _layout(folder: Path) -> Iterator[str]:
         elif path.stem in names:
             yield f"{show_path(path)}: expected another name, {names[path.stem].name} has it too"
         names.setdefault(path.stem, path)
+    yield from _foreign_lines(folder)
+
+
+def _foreign_lines(folder: Path) -> Iterator[str]:
+    """Yield a problem for each script that an editor of Windows has saved: bash cannot run it."""
+    scripts = [folder / "setup" / "setup.sh", *(folder / "mutants").glob("*.patch")]
+    for name in ("solution", "events", "mutants"):
+        scripts += (folder / name).glob("*.sh")
+    for path in sorted(scripts):
+        text = b""
+        with suppress(OSError):  # Its reader reports it.
+            text = read_regular(path)
+        shown = show_path(path)
+        if text.startswith(BOM_UTF8):
+            yield f"{shown}:1: expected UTF-8 without a byte order mark"
+        if text.partition(b"\n")[0].endswith(b"\r"):
+            mend = f"sed -i 's/\\r$//' {shlex.quote(shown)}"
+            yield f"{shown}:1: expected lines that end with LF, got CRLF; run: {mend}"
 
 
 def _unknown(folder: Path, known: Sequence[str]) -> Iterator[str]:

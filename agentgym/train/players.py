@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Protocol, TypeVar
 
@@ -18,10 +18,14 @@ from torch import nn
 from agentgym import plugins
 from agentgym.env.environment import Environment
 from agentgym.env.opening import load_built
+from agentgym.errors import ActionError, ConfigError
 from agentgym.record.store import RunStore
+from agentgym.records import Action
+from agentgym.surfaces.calls import check_call
 from agentgym.train.config import TrainConfig
 from agentgym.train.engine import Surplus
 from agentgym.train.loading import LoadedPolicy
+from agentgym.train.policies import TinyPolicy
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.rollouts import Assignment, Group, Rollouts
 from agentgym.train.sampling.sampler import Sampler
@@ -191,11 +195,28 @@ async def open_environments(config: TrainConfig) -> AsyncIterator[dict[str, Envi
 
     Raises:
         AgentGymError: A task or the sandbox provider is unknown or broken.
+        ConfigError: An action of the policy is a legal call in none of the tasks.
     """
     async with AsyncExitStack() as closing:
         provider = plugins.make_provider(config.sandbox)
         closing.push_async_callback(provider.close)
-        yield {
+        environments = {
             task: await closing.enter_async_context(Environment(load_built(task), provider))
             for task in config.tasks
         }
+        if isinstance(config.policy, TinyPolicy):
+            for word, call in config.policy.calls().items():
+                _check_action(word, call, environments.values())
+        yield environments
+
+
+def _check_action(word: str, call: Action, environments: Iterable[Environment]) -> None:
+    faults = []
+    for environment in environments:
+        try:
+            check_call(call, environment.tools)
+        except ActionError as error:
+            faults.append(error)
+        else:
+            return
+    raise ConfigError(f"policy.actions.{word}: {faults[0]}") from faults[0]

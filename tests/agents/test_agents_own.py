@@ -338,11 +338,14 @@ def test_a_file_with_one_agent_needs_no_name(folder):
         ("./exiting.py:One", "SystemExit"),
         ("./two.py:One?size=3", "cannot be made: TypeError"),
         ("./two.py:beside", "give the class"),
+        ("./plain.py:policy", r"policy is a function: .* write a class with a method act\(self"),
+        ("./plain.py", r"the file has no class with a method act\(self, observation"),
     ],
 )
 def test_what_is_wrong_with_a_spec_is_told_before_anything_runs(folder, spec, told):
     (folder / "broken.py").write_text("\nclass One(:\n")
     (folder / "failing.py").write_text("1 / 0\n")
+    (folder / "plain.py").write_text("def policy(observation, tools, history): ...\n")
     (folder / "exiting.py").write_text("raise SystemExit\n")
     with pytest.raises(ConfigError, match=told):
         registry.check(create(spec))

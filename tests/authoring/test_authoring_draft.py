@@ -16,8 +16,10 @@ services = "library"
 surfaces = ["services"]
 """
 SCHEMA = """
-CREATE TABLE library_book (id INTEGER PRIMARY KEY, title TEXT NOT NULL, lent_to TEXT, at TEXT);
-CREATE TABLE library_note (id INTEGER PRIMARY KEY, book_id INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE TABLE library_book (id INTEGER PRIMARY KEY, title TEXT NOT NULL, lent_to FREE TEXT, at TEXT);
+CREATE TABLE library_note (
+  id INTEGER PRIMARY KEY, book_id INTEGER NOT NULL, text FREE TEXT NOT NULL
+);
 CREATE TABLE library_hall (name TEXT PRIMARY KEY);
 """
 SERVICE = '''
@@ -117,6 +119,14 @@ def test_where_nothing_can_be_changed_it_is_said(library):
     with pytest.raises(ConfigError, match="no call of its tools that changes a row"):
         new_task("shelf/first", env="library", template=False, root=root)
     assert not (root / "tasks").exists()
+
+
+def test_where_the_tools_of_the_services_are_not_offered_it_is_said(library):
+    root = library(NOTE)
+    file = root / "envs/library/env.toml"
+    file.write_text(ENV.replace('["services"]', '["browser"]') + 'sites = ["library/*"]\n')
+    with pytest.raises(ConfigError, match="offers agents no tool of its services; add .services."):
+        new_task("shelf/first", env="library", template=False, root=root)
 
 
 def test_a_template_is_not_drafted(library):

@@ -87,6 +87,11 @@ def test_tasks_are_listed_whole_even_where_nobody_looks(cli: Cli) -> None:
     assert "\x1b" not in done.stdout
 
 
+def test_suites_are_listed_with_the_number_of_their_tasks(cli: Cli) -> None:
+    rows = [line.split() for line in cli("list", "suites").stdout.splitlines()]
+    assert ["name", "tasks"] in rows and ["demo", "2"] in rows and ["terminal", "30"] in rows
+
+
 def test_a_broken_task_is_listed_as_broken(cli: Cli, demo: Path) -> None:
     (demo / "tasks/demo/hello/task.toml").write_text('id = "demo/hello-v1"\n')
     done = cli("list", "tasks", "demo/*")
@@ -148,13 +153,13 @@ def test_a_mistyped_bench_is_answered_with_those_there_are(cli: Cli) -> None:
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ],
 )
-def test_a_terminal_without_unicode_gets_something_for_each_sign(
+def test_a_terminal_without_unicode_gets_a_plain_sign_for_each(
     cli: Cli, demo: Path, plain: dict[str, str]
 ) -> None:
     write_task(demo, "needy", needs='["no-such-command-xyz"]')
     done = cli("doctor", **plain)
     assert "Traceback" not in done.stderr
-    assert "? command no-such-command-xyz" in done.stdout
+    assert "x command no-such-command-xyz" in done.stdout
     assert done.stdout.isascii()
 
 

@@ -162,6 +162,11 @@ async def test_a_message_can_be_lost_like_any_call(make, fault, seen, reached):
             'called = { tool = "order_get" }',
             ":52: always.0.called.tool: no tool named 'order_get'",
         ),
+        (
+            'said = ["good ?bye"]',
+            'called = { tool = "orders_get", with = { ordr = 3 } }',
+            ":52: always.0.called.with.ordr: no argument named 'ordr'; did you mean 'order'",
+        ),
     ],
 )
 def test_what_a_script_refers_to_must_be_there(make, old, new, told):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
@@ -135,3 +136,25 @@ async def test_a_cancelled_run_leaves_what_is_done(runs: Runs) -> None:
         await run
     assert [row.state for row in store.episodes()][:3] == ["done", "planned", "planned"]
     assert heard.events[-1] == "exit"
+
+
+async def test_a_cancelled_run_ends_though_an_episode_takes_no_notice(runs: Runs) -> None:
+    store = runs.start(trials=4)
+    episodes, heard = Episodes(runs, store), Heard()
+    started, begun = asyncio.Event(), []
+
+    async def deaf(row: EpisodeRow, on_step: Callable[[Step], None]) -> EpisodeResult:
+        begun.append(row.id)
+        if row.id == 2:
+            started.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        return await episodes(row, on_step)
+
+    run = asyncio.create_task(run_all(store.episodes(), deaf, jobs=1, progress=heard))
+    await started.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert begun == [1, 2]
+    assert [row.state for row in store.episodes()][:3] == ["done", "done", "planned"]

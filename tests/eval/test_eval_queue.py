@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from synthetic_run import Runs
 
@@ -74,3 +75,19 @@ async def test_a_setup_that_fails_ahead_is_left_to_its_episode(runs: Runs) -> No
     assert ahead.announced == ["3", "4"]
     assert [row.id for row in queue] == [2, 3, 4]
     await looking
+
+
+async def test_looking_ahead_ends_though_a_setup_takes_no_notice(runs: Runs) -> None:
+    queue, prepared = Queue(runs.start(trials=2).episodes()), []
+
+    async def prepare(row: EpisodeRow) -> None:
+        prepared.append(row.id)
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+    next(queue)
+    looking = asyncio.create_task(queue.look_ahead(3, prepare, Ahead().expect))
+    await turns()
+    looking.cancel()
+    await turns()
+    assert looking.cancelled() and prepared == [2]

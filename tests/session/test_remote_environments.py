@@ -215,6 +215,12 @@ def test_a_wrong_address_is_refused(url):
         agentgym.make(TASK, server=url)
 
 
+def test_a_name_without_a_version_means_the_task_that_is_offered(server):
+    env = agentgym.make(TASK.removesuffix("-v1"), server=server.url, server_token=TOKEN)
+    assert env.reset(seed=3)[1]["task"] == TASK
+    env.close()
+
+
 def test_a_mistyped_task_offers_the_close_match(server):
     with pytest.raises(NotFoundError, match="largest-debtors"):
         agentgym.make("tools/largest-debtor", server=server.url, server_token=TOKEN)

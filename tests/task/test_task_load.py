@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from task_folder import TASK_TOML, write_task
+from task_folder import FILES, TASK_TOML, write_task
 
 from agentgym.errors import NotFoundError, TaskError
 from agentgym.records import Limits
@@ -32,6 +32,12 @@ def test_a_sound_folder_becomes_a_task(tmp_path: Path) -> None:
         "eats_all": "eats_all.sh",
         "gives_up": "gives_up.jsonl",
     }
+
+
+def test_an_editor_may_put_a_byte_order_mark_before_a_text(tmp_path: Path) -> None:
+    marked = {name: f"\ufeff{FILES[name]}" for name in ("task.toml", "instruction.md")}
+    task = load_task(write_task(tmp_path, marked))
+    assert task.id == "zoo/feed-v2" and task.instruction == FILES["instruction.md"]
 
 
 def test_the_least_a_task_needs(tmp_path: Path) -> None:
@@ -100,7 +106,7 @@ def edited(old: str, new: str) -> dict[str, str]:
         ),
         (
             edited('["awk", "python3"]', '["awk", "rm -rf /"]'),
-            "task.toml:7: needs.1: String should match pattern "
+            "task.toml:7: needs.1: expected text that matches "
             "'^[A-Za-z0-9_][A-Za-z0-9_.+-]*$', got 'rm -rf /'",
         ),
         (
@@ -156,7 +162,7 @@ def edited(old: str, new: str) -> dict[str, str]:
         ),
         (
             edited("count = {", "Count = {"),
-            "task.toml:19: params.Count: String should match pattern '^[a-z][a-z0-9_]*$', "
+            "task.toml:19: params.Count: expected text that matches '^[a-z][a-z0-9_]*$', "
             "got 'Count'",
         ),
         (
@@ -231,6 +237,17 @@ def edited(old: str, new: str) -> dict[str, str]:
             {"mutants/gives_up.jsonl": '{"tool": "write_file", "argument": {}}'},
             "mutants/gives_up.jsonl:1: unknown field 'argument' in an action; "
             "expected 'tool' and 'arguments'",
+        ),
+        (
+            {"setup/setup.sh": "set -eu\r\necho hello\r\n"},
+            "setup/setup.sh:1: expected lines that end with LF, got CRLF; "
+            "run: sed -i 's/\\r$//' setup/setup.sh",
+        ),
+        (
+            {"solution/solve.sh": "\ufeff# Give.\n", "mutants/hides.patch": "# Must not pass.\r\n"},
+            "mutants/hides.patch:1: expected lines that end with LF, got CRLF; "
+            "run: sed -i 's/\\r$//' mutants/hides.patch\n"
+            "solution/solve.sh:1: expected UTF-8 without a byte order mark",
         ),
         (
             {"mutants/hides.patch": "# Must not pass.\n@@\n-echo $PARAM_ANIMAL\n"},

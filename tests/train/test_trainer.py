@@ -127,6 +127,22 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(small, whole, tmp_
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        ("ls", "lamp: no tool named 'bash'"),
+        ({"tool": "orders_refnd"}, "lamp: no tool named 'orders_refnd'; did you mean"),
+        ({"tool": "orders_refund", "arguments": {"ordr": 5}}, "lamp: tool 'orders_refund': .*ordr"),
+    ],
+)
+def test_an_action_that_no_task_offers_is_refused(action, told, small, tmp_path):
+    config = small()
+    named = config.policy.model_dump() | {"actions": {"lamp": action}}
+    config = config.model_copy(update={"policy": type(config.policy).model_validate(named)})
+    with pytest.raises(ConfigError, match=f"policy.actions.{told}"):
+        train(TrainingRun.create(tmp_path / "run", config))
+
+
 def test_figures_after_the_checkpoint_are_taken_back(whole, tmp_path):
     folder, history, _ = whole
     copy = tmp_path / "run"

@@ -39,7 +39,7 @@ def test_a_fact_is_asked_for_by_its_name(tmp_path):
             "start: no state named 'gone'; known: asking, credit",
         ),
         ('say = "Bye."', "", 51, "always.0.say: required, but absent"),
-        ('say = "Bye."', "say = []", 53, "always.0.say: Value should have at least 1 item"),
+        ('say = "Bye."', "say = []", 53, "always.0.say: expected at least 1 item, got an empty"),
         ('said = ["good ?bye"]', 'said = ["good("]', 52, "always.0.said.0: expected a regular"),
         ('said = ["good ?bye"]', 'said = ["(a+)+b"]', 52, "always.0.said.0: expected a pattern"),
         ('said = ["good ?bye"]', 'said = ["a*b*c"]', 52, "always.0.said.0: expected a pattern"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from gymnasium.vector import AutoresetMode
 
+from agentgym.catalogue import with_version
 from agentgym.env.gym import GymEnv
 from agentgym.env.portal import Portal, portal
 from agentgym.env.remote import wire
@@ -187,6 +188,7 @@ def _open_at(home: Portal) -> weakref.WeakSet[RemoteSession | OpenEnvEnvironment
 
 async def _described(session: RemoteSession, task: str) -> wire.TaskMessage:
     offered = session.welcome.tasks
+    task = with_version(task, offered)
     if (task or len(offered) != 1) and task not in offered:
         hint = f"{session.address.url} offers {len(offered)} tasks: {', '.join(offered[:20])}"
         raise NotFoundError("task", task, offered, hint)
