@@ -178,7 +178,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         left = asyncio.all_tasks(loop)
         for task in left:
             task.cancel()
-        loop.run_until_complete(asyncio.wait_for(_gathered(left), _PARTING_S))
+        loop.run_until_complete(_gathered(left))
         loop.run_until_complete(loop.shutdown_asyncgens())
     except Exception:  # noqa: BLE001 - what the agent leaves running may raise anything
         pass
@@ -187,4 +187,5 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _gathered(tasks: set[asyncio.Task[Any]]) -> None:
-    await asyncio.gather(*tasks, return_exceptions=True)
+    async with asyncio.timeout(_PARTING_S):
+        await asyncio.gather(*tasks, return_exceptions=True)

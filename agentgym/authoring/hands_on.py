@@ -81,7 +81,8 @@ class Attempt:
         except asyncio.CancelledError:
             await self._interrupt(before)
             with contextlib.suppress(TimeoutError):
-                self._take(await asyncio.wait_for(running, _GIVE_UP_S))
+                async with asyncio.timeout(_GIVE_UP_S):
+                    self._take(await running)
             raise
         return self._take(transition)
 

@@ -75,7 +75,8 @@ class DockerPeer:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        out, err = await asyncio.wait_for(process.communicate(stdin), 120)
+        async with asyncio.timeout(120):
+            out, err = await process.communicate(stdin)
         if process.returncode:
             raise RuntimeError(f"docker {arguments[0]}: {err.decode().strip()}")
         return out.decode().strip()

@@ -64,7 +64,8 @@ class _Session:
         except asyncio.CancelledError:
             await self._interrupt(before)
             with contextlib.suppress(TimeoutError):
-                self._show(await asyncio.wait_for(running, _GIVE_UP_S))
+                async with asyncio.timeout(_GIVE_UP_S):
+                    self._show(await running)
                 raise
             # The command does not react, or is part of the shell: a new session takes its place.
             await self._shell.close()

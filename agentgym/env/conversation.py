@@ -163,7 +163,8 @@ class Conversation:
         user, self._user = self._user, None
         if user is not None:
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(user.close(), _CLOSE_S)
+                async with asyncio.timeout(_CLOSE_S):
+                    await user.close()
 
 
 def agent_tools(tools: Sequence[ToolSpec], task: Task) -> tuple[ToolSpec, ...]:

@@ -56,7 +56,7 @@ class Portal:
             work.close()
             raise
         if timeout_s is not None:
-            work = asyncio.wait_for(work, timeout_s)
+            work = _within(work, timeout_s)
         tasks: list[asyncio.Task[T]] = []
         ended = threading.Event()
 
@@ -147,6 +147,11 @@ class Portal:
         async with AsyncExitStack() as stack:
             for close in self._closers:
                 stack.push_async_callback(close)
+
+
+async def _within(work: Coroutine[Any, Any, T], timeout_s: float) -> T:
+    async with asyncio.timeout(timeout_s):
+        return await work
 
 
 _portal: Portal | None = None

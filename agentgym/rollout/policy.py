@@ -158,4 +158,5 @@ async def releasing(agent: Agent) -> AsyncIterator[None]:
         yield
     finally:
         with contextlib.suppress(Exception):
-            await asyncio.wait_for(agent.close(), CLOSE_S)
+            async with asyncio.timeout(CLOSE_S):
+                await agent.close()

@@ -159,7 +159,8 @@ class _Connection:
         silent_s = min(self._bounds.first_s, self._sessions.config.idle_s)
         while True:
             try:
-                event = await asyncio.wait_for(receive(), silent_s)
+                async with asyncio.timeout(silent_s):
+                    event = await receive()
             except TimeoutError:
                 await self.close(_SILENT, f"nothing came within {silent_s:g} s")
                 return

@@ -108,7 +108,8 @@ class WebSocketSessions:
     async def _greet(self, connection: _Connection, receive: Receive) -> Greeted | None:
         """Answer the first message; None if it was no hello that is accepted."""
         try:
-            event = await asyncio.wait_for(receive(), self._bounds.hello_s)
+            async with asyncio.timeout(self._bounds.hello_s):
+                event = await receive()
         except TimeoutError:
             await connection.close(SLOW, f"no hello came within {self._bounds.hello_s:g} s")
             return None

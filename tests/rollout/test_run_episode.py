@@ -567,3 +567,19 @@ async def test_an_action_that_no_record_can_hold_is_an_illegal_one(store):
         short = CounterEnvironment(counter_task(max_steps=2), CounterProvider())
         result = await run(None, short, agent)
         assert (result.verdict.status, result.steps, result.error) == ("scored", 2, "")
+
+
+async def test_a_cancellation_at_the_end_of_an_agent_s_closing_is_not_lost():
+    class Closing(Counter):
+        async def close(self):
+            # It comes when this has ended and its caller has not gone on yet.
+            asyncio.get_running_loop().call_soon(episode.cancel)
+
+    async def play():
+        async with policy.releasing(Closing()):
+            pass
+        await asyncio.sleep(0.01)
+
+    episode = asyncio.create_task(play())
+    with pytest.raises(asyncio.CancelledError):
+        await episode

@@ -105,7 +105,8 @@ class Live:
         self._seen_s = self._clock()
         if known >= len(self.events):
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), within_s)
+                async with asyncio.timeout(within_s):
+                    await self._news.wait()
         self._seen_s = self._clock()
         return self.events[known:]
 
@@ -160,7 +161,8 @@ class Live:
                     self.take_over(person=False)
                     break
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.changed(), _TICK_S)
+                    async with asyncio.timeout(_TICK_S):
+                        await self.changed()
             return None
         finally:
             self._is_waiting, self._action = False, None
