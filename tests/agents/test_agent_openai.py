@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import gzip
 import io
 import json
 import socket
@@ -421,6 +422,15 @@ async def test_a_redirect_to_another_host_is_not_followed(serve):
     serve([Status(307, headers=headers)])
     with pytest.raises(AgentError, match=r"a redirect to another host, '169\.254\.169\.254"):
         await decide()
+
+
+@pytest.mark.parametrize("code", [200, 500])
+async def test_an_answer_that_was_compressed_twice_is_refused_unread(serve, code):
+    # 64 MiB in 300 bytes: httpx would unpack all of it at once.
+    body = gzip.compress(gzip.compress(b" " * 2**26))
+    serve([Raw(body, code=code, headers={"Content-Encoding": "gzip, gzip"})])
+    with pytest.raises(AgentError, match="compressed more than once"):
+        await decide("test?retries=0")
 
 
 async def test_an_endless_body_is_not_kept_in_memory(serve, monkeypatch):
