@@ -440,6 +440,24 @@ async def test_an_endless_body_is_not_kept_in_memory(serve, monkeypatch):
         await decide()
 
 
+async def test_a_compressed_stream_is_read_in_pieces(serve, monkeypatch):
+    # Unpacked, each byte is a line, for which a list would hold an object.
+    sizes = []
+
+    class Noting(stream.EventStream):
+        def feed(self, piece):
+            sizes.append(len(piece))
+            super().feed(piece)
+
+    monkeypatch.setattr(endpoint, "EventStream", Noting)
+    body = gzip.compress(b"\n" * 2**22)
+    headers = {"Content-Encoding": "gzip"}
+    serve([Raw(body, "text/event-stream", headers=headers)])
+    with pytest.raises(AgentError, match="the stream stopped after 0 events"):
+        await decide("test?stream=true&retries=0")
+    assert sum(sizes) == 2**22 and max(sizes) <= 2**16
+
+
 def event(**delta):
     return b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n"
 
