@@ -54,7 +54,7 @@ async def describe(address: OpenEnvAddress) -> Described:
         ServerError: The server cannot be reached, refuses, or has no usable action.
     """
     verify = address.trust if address.trust is not None else True
-    # A server may end a kept connection just then, and a kilobyte of a compressed page can stand for
+    # A server may end a kept connection just then, and a compressed page of a kilobyte may have
     # gigabytes.
     headers = {**address.headers, "Connection": "close", "Accept-Encoding": "identity"}
     options: dict[str, Any] = {"headers": headers, "timeout": OPEN_S, "verify": verify}
