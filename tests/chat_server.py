@@ -37,6 +37,8 @@ class Raw:
 
     body: bytes
     content_type: str = "application/json"
+    code: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,8 @@ class _Handler(BaseHTTPRequestHandler):
             error = {"error": {"message": reply.message, "type": "scripted", **reply.extra}}
             self._send(reply.code, json.dumps(error).encode(), reply.headers)
         elif isinstance(reply, Raw):
-            self._send(200, reply.body, {"Content-Type": reply.content_type})
+            headers = {"Content-Type": reply.content_type, **reply.headers}
+            self._send(reply.code, reply.body, headers)
         elif isinstance(reply, Endless):
             self._never_end(reply.kind)
         elif isinstance(reply, LeftOpen):

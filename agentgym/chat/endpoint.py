@@ -295,7 +295,10 @@ class Endpoint:
                 if size > most:
                     raise OverlongReplyError(f"more than {most} bytes")
                 if streamed:
-                    await _beside(stream.unread + len(chunk), stream.feed, chunk)
+                    # A chunk that was compressed may have 64 MiB, and each byte may be a line.
+                    for start in range(0, len(chunk), _LARGE_BYTES):
+                        piece = chunk[start : start + _LARGE_BYTES]
+                        await _beside(stream.unread + len(chunk), stream.feed, piece)
                 else:
                     body += chunk
                 if stream.over:

@@ -65,7 +65,7 @@ class EventStream:
         if b"\n" in piece:
             *lines, rest = bytes(self._line).split(b"\n")
             self._line = bytearray(rest)
-            for line in lines:
+            for line in filter(None, lines):
                 self._take(line)
         if len(self._line) > MOST_CHARACTERS:
             raise OverlongReplyError(f"an event of more than {MOST_CHARACTERS} bytes")

@@ -210,9 +210,15 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; a stream of events raises an error once it is too large."""
+        # What is compressed could be measured only after it was unpacked.
+        request.headers["accept-encoding"] = "identity"
         try:
             response = await super().handle_async_request(request)
             assert isinstance(response.stream, httpx2.AsyncByteStream)
+            coding = response.headers.get("content-encoding", "identity").strip().lower()
+            if coding != "identity":
+                await response.aclose()
+                raise httpx2.ReadError("a compressed response, which was not asked for")
             response.stream = _Bounded(response.stream)
             kind = response.headers.get("content-type", "").strip().lower()
             if not kind.startswith("text/event-stream"):

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import gzip
 import io
 import json
 import socket
@@ -423,11 +424,38 @@ async def test_a_redirect_to_another_host_is_not_followed(serve):
         await decide()
 
 
+@pytest.mark.parametrize("code", [200, 500])
+async def test_an_answer_that_was_compressed_twice_is_refused_unread(serve, code):
+    # 64 MiB in 300 bytes: httpx would unpack all of it at once.
+    body = gzip.compress(gzip.compress(b" " * 2**26))
+    serve([Raw(body, code=code, headers={"Content-Encoding": "gzip, gzip"})])
+    with pytest.raises(AgentError, match="compressed more than once"):
+        await decide("test?retries=0")
+
+
 async def test_an_endless_body_is_not_kept_in_memory(serve, monkeypatch):
     monkeypatch.setattr(endpoint, "MOST_CHARACTERS", 100_000)
     serve([Endless("body")])
     with pytest.raises(PolicyError, match="the reply is too long: more than 100000 bytes"):
         await decide()
+
+
+async def test_a_compressed_stream_is_read_in_pieces(serve, monkeypatch):
+    # Unpacked, each byte is a line, for which a list would hold an object.
+    sizes = []
+
+    class Noting(stream.EventStream):
+        def feed(self, piece):
+            sizes.append(len(piece))
+            super().feed(piece)
+
+    monkeypatch.setattr(endpoint, "EventStream", Noting)
+    body = gzip.compress(b"\n" * 2**22)
+    headers = {"Content-Encoding": "gzip"}
+    serve([Raw(body, "text/event-stream", headers=headers)])
+    with pytest.raises(AgentError, match="the stream stopped after 0 events"):
+        await decide("test?stream=true&retries=0")
+    assert sum(sizes) == 2**22 and max(sizes) <= 2**16
 
 
 def event(**delta):

@@ -3,10 +3,12 @@
 import asyncio
 import base64
 import contextlib
+import gzip
 import http
 import io
 import json
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -50,7 +52,7 @@ class Counter:
     """Answers as the server of openenv-core does; `odd` replaces answers by type."""
 
     def __init__(self):
-        self.pages, self.odd = dict(PAGES), {}
+        self.pages, self.odd, self.coding = dict(PAGES), {}, {}
         self.live, self.most, self.hangs = 0, 0, False
         self.messages, self.headers = [], []
 
@@ -88,9 +90,10 @@ class Counter:
         found = self.pages.get(request.path)
         status = http.HTTPStatus.NOT_FOUND if found is None else http.HTTPStatus.OK
         body = found if isinstance(found, bytes) else json.dumps(found).encode()
-        return Response(
-            status.value, status.phrase, Headers({"Content-Length": str(len(body))}), body
-        )
+        headers = Headers({"Content-Length": str(len(body))})
+        if request.path in self.coding:
+            headers["Content-Encoding"] = self.coding[request.path]
+        return Response(status.value, status.phrase, headers, body)
 
 
 @pytest.fixture
@@ -296,6 +299,18 @@ def test_a_description_that_is_too_large_is_refused(counter):
     counter.pages["/schema"] = b"x" * (5 * 2**20)
     with pytest.raises(ServerError, match="larger than 4 MiB"):
         agentgym.make(server=counter.url)
+
+
+def test_a_page_that_is_compressed_is_not_unpacked(counter):
+    # 64 MiB in 300 bytes: httpx would unpack all of it at once.
+    counter.pages["/schema"] = gzip.compress(gzip.compress(b" " * 2**26))
+    counter.coding["/schema"] = "gzip, gzip"
+    tracemalloc.start()
+    try:
+        agentgym.make(server=counter.url).close()
+        assert tracemalloc.get_traced_memory()[1] < 2**25
+    finally:
+        tracemalloc.stop()
 
 
 def test_an_answer_that_is_late_is_not_taken_for_the_next(counter):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import json
 import logging
@@ -199,6 +200,31 @@ def test_a_response_that_does_not_end_is_cut_off(monkeypatch):
             response = await client.get(f"http://127.0.0.1:{port}/")
             error = response.json()["error"]["message"]
             assert error == "a response of more than 1048576 bytes"
+        server.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_a_response_that_is_compressed_is_refused(kind):
+    # 8 MiB in 8 kB; the bounds hold for what is received, and 32 MiB could become 32 GiB.
+    body = gzip.compress(b" " * (8 << 20))
+    asked = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readuntil(b"\r\n\r\n")).lower())
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Encoding: GZip\r\n"
+        writer.write(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        await writer.drain()
+        writer.close()
+
+    async def go() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with httpx2.AsyncClient(transport=transport.BoundedTransport()) as client:
+            response = await client.get(f"http://127.0.0.1:{port}/")
+        assert response.status_code == 502 and "compressed" in response.text
+        assert b"accept-encoding: identity\r\n" in asked[0]
         server.close()
 
     asyncio.run(go())

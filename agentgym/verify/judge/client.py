@@ -164,7 +164,17 @@ def _object(message: Message, form: Form) -> Json:
             raise UnusableAnswerError(f"it does not call the tool {_NAME!r}")
         text = calls[0].function.arguments
     try:
-        value: Json = json.loads(text or "")
+        value: Json = json.loads(text or "", object_pairs_hook=_with_each_field_once)
+    except UnusableAnswerError:
+        raise
     except (ValueError, RecursionError):
         raise UnusableAnswerError("it is not one JSON object and nothing else") from None
     return value
+
+
+def _with_each_field_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """Return an object of JSON; a field with two values, such as two verdicts, has none."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise UnusableAnswerError("it has a field twice")
+    return found

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from agentgym.records import Criterion, Exhibit, Json, Met
 from agentgym.verify.judge.quoting import exhibit_code, quote
 
-VERSION = "agentgym.judge/2"
+VERSION = "agentgym.judge/3"
 
 _EXHIBITS = """\
 Exhibits are quoted between a line that begins with <exhibit {code} and the line

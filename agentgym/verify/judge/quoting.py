@@ -22,7 +22,8 @@ from agentgym.records import Criterion, Exhibit, Json
 _CODE_DIGITS = 32
 _MARKUP = re.compile(
     r"""<(?=[|｜]|/?exhibit\b|/?s>|</?sys|/?(?:start|end)_of_turn|/?(?:im_start|im_end|bos|eos)\b)
-    |[|｜](?=>)|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_))""",
+    |<(?=seed:|reserved_\d|extra_id_\d|SPECIAL_\d)|[|｜](?=[>\]])|\[(?=[|｜]|e~\[)|\](?=~)
+    |\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_))""",
     re.VERBOSE | re.IGNORECASE,
 )
 

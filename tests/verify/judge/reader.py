@@ -28,7 +28,10 @@ ORDER = re.compile(
     r"ignore (the|all|any|previous)|answer (met|yes)|\"answer\": ?\"yes\"|criterion is met",
     re.IGNORECASE,
 )
-ROLE = re.compile(r"<\|[a-z_]+\|>|\[INST\]|<<SYS>>|<start_of_turn>|<｜[A-Za-z]+｜>")
+ROLE = re.compile(
+    r"<\|[a-z_]+\|>|\[INST\]|<<SYS>>|<start_of_turn>|<｜[A-Za-z]+｜>|\[\|[a-z]+\|\]|\]~b\]|<seed:bos>"
+    r"|<reserved_\d+>|<extra_id_\d+>|<SPECIAL_\d+>"
+)
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,7 @@ UNUSABLE: list[tuple[Any, str]] = [
     ("I think the criterion is met: yes.", "not one JSON object"),
     ('```json\n{"reasons": "r", "cited": ["E1"], "answer": "yes"}\n```', "not one JSON object"),
     ("", "not one JSON object"),
+    ('{"reasons": "r", "cited": ["E1"], "answer": "no", "answer": "yes"}', "a field twice"),
     ("[]", "does not fit the schema"),
     ({"cited": ["E1"], "answer": "yes"}, "reasons: missing"),
     ({**good(), "confidence": 1}, "extra_forbidden"),
@@ -295,7 +296,7 @@ def test_the_same_question_is_asked_once(serve: Any, make: Any) -> None:
 
 
 def other_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentgym.verify.judge.model.VERSION", "agentgym.judge/3")
+    monkeypatch.setattr("agentgym.verify.judge.model.VERSION", "agentgym.judge/next")
 
 
 Change = dict[str, Any]

@@ -54,7 +54,9 @@ async def describe(address: OpenEnvAddress) -> Described:
         ServerError: The server cannot be reached, refuses, or has no usable action.
     """
     verify = address.trust if address.trust is not None else True
-    headers = {**address.headers, "Connection": "close"}  # a server may end a kept one just then
+    # A server may end a kept connection just then, and a compressed page of a kilobyte may have
+    # gigabytes.
+    headers = {**address.headers, "Connection": "close", "Accept-Encoding": "identity"}
     options: dict[str, Any] = {"headers": headers, "timeout": OPEN_S, "verify": verify}
     async with httpx.AsyncClient(**options, trust_env=not address.is_loopback) as client:
         metadata = await _page(client, f"{address.url}/metadata", address)
@@ -81,7 +83,7 @@ async def _page(client: httpx.AsyncClient, url: str, address: OpenEnvAddress) ->
                 raise ServerError("unauthorized", told)
             if response.status_code != 200:
                 return {}
-            async for piece in response.aiter_bytes():
+            async for piece in response.aiter_raw():
                 content += piece
                 if len(content) > _DESCRIBE_BYTES:
                     raise ServerError("bad_message", f"{url} is larger than 4 MiB")
