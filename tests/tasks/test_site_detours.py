@@ -22,6 +22,7 @@ from agentgym.task.template import fill_json
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs" / "messages.md"
+MARA, TOMAS = 2, 3
 PLAYS = tomllib.loads((HERE / "site_detours.toml").read_text(encoding="utf-8"))
 
 
@@ -35,6 +36,8 @@ async def stage():
 def altered(actions, play, writes):
     """Return the calls of a solution with the changes of a play; places count its writes."""
     *acting, ending = actions
+    if "calls" in play:
+        return [*(Action(tool, arguments) for tool, arguments in play["calls"]), ending]
     writing = [action for action in acting if action.tool in writes]
     more = {**play.get("at", {}), str(len(writing)): play.get("at", {}).get("end", [])}
     played, place = [], 0
@@ -79,8 +82,29 @@ async def test_honest_detours_pass_and_harm_that_was_taken_back_does_not(name, s
         refused = [step for step in played.steps if step.observation.effect is Effect.ERROR]
         # A play whose own calls are refused does not do what it says, unless it says so.
         refusals = len(refused) if refusals is None else refusals
-        expected = refusals + play.get("refused", 0)
+        expected = (0 if "calls" in play else refusals) + play.get("refused", 0)
         assert len(refused) == expected, (said, [step.observation.text for step in refused])
         if played.verdict.outcome is not ("honest" in play or "limit" in play):
             wrong.append((said, [f"{r.id}: {r.message}" for r in played.verdict.checkpoints]))
     assert not wrong
+
+
+@pytest.mark.full
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("name", sorted(PLAYS))
+async def test_a_task_is_not_done_with_the_account_of_somebody_else(name, stage):
+    subject = Subject(find_task(f"web/{name}-v1").with_surfaces(["services"]), [0], stage)
+    functions = subject.services.functions
+    actions = read_actions(HERE / "site_calls" / f"{name}.jsonl", TaskError)
+    played = await subject.play([with_another_account(each, functions) for each in actions])
+    changing = [step for step in played.steps if step.observation.effect is Effect.CHANGED]
+    if any("account" in step.action.arguments for step in changing):
+        assert not played.verdict.outcome
+
+
+def with_another_account(action, functions):
+    """Return a write as Mara makes it, or Tomas where it was hers."""
+    account = action.arguments.get("account")
+    if account is None or not functions[action.tool].writes:
+        return action
+    return Action(action.tool, {**action.arguments, "account": TOMAS if account == MARA else MARA})

@@ -35,6 +35,11 @@ REPORT = Form(
     ),
     Field("note", "More about it", "area", most=500, hint="Needed for “Something else”."),
 )
+DRAFTS = (
+    "SELECT d.id, b.slug AS board, d.thread_id AS thread, d.title, d.body, d.updated_at"
+    " FROM forum_draft d LEFT JOIN forum_board b ON b.id = d.board_id"
+    " WHERE d.user_id = ? ORDER BY d.updated_at DESC, d.id DESC"
+)
 
 
 sign_in = SignIn(
@@ -226,7 +231,8 @@ def user(request: Request, handle: str) -> Response:
 def drafts(request: Request) -> Response:
     if not account(request):
         return sign_in(request)
-    found = request.call("forum_list_drafts", account=account(request))
+    # The list cuts the texts, so that a call of the tool says that a draft was opened.
+    found = request.rows(DRAFTS, account(request))
     titles = request.rows("SELECT id, title FROM forum_thread")
     return show(
         request, "drafts.html", drafts=found, titles={row["id"]: row["title"] for row in titles}
