@@ -9,12 +9,15 @@ from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
 from agentgym.browser.session import LOAD_S, TABS, BrowserSession
-from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
+from agentgym.browser.tab import ANSWER_S, PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.gui.keys import chord
 from agentgym.gui.references import Handle
 from agentgym.gui.refusal import Refusal
 
 _TYPED_CHARS: Final = 60
+_KEY_S: Final = 0.2
+"""Time that a page may take for a key, beside that for the whole; a busy machine takes half."""
+
 _DRAG_STEPS: Final = 8
 _WHEEL_S: Final = 0.05
 """The wheel takes a frame or two to move what lies under it."""
@@ -247,7 +250,8 @@ class Actions:
             elif len(text) > _TYPED_CHARS or "\n" in text or not text.isascii():
                 await tab.unless_held(keyboard.insert_text(text))
             elif text:
-                await tab.unless_held(keyboard.type(text))
+                limit_s = ANSWER_S + _KEY_S * len(text)
+                await tab.unless_held(keyboard.type(text), limit_s)
         if submit:
             await tab.unless_held(keyboard.press("Enter"))
 

@@ -130,6 +130,20 @@ async def test_a_page_that_never_answers_can_be_left(browse, monkeypatch):
     assert "Out" in visit.text
 
 
+async def test_a_page_that_takes_long_for_each_key_gets_the_whole_text(browse, monkeypatch):
+    monkeypatch.setattr("agentgym.browser.tab.ANSWER_S", 1.0)
+    monkeypatch.setattr("agentgym.browser.actions.ANSWER_S", 1.0)
+    visit = await browse(
+        "<input aria-label='Mail'><script>onkeydown = () => {"
+        "const end = Date.now() + 60; while (Date.now() < end);}</script>"
+    )
+    await visit.click("textbox", "Mail")
+    text = "nora.winter@mail.example and more"
+    await visit.act("type", text=text)
+    assert visit.seen.effect is not Effect.ERROR
+    assert [node["value"] for node in visit.nodes if node["name"] == "Mail"] == [text]
+
+
 @pytest.mark.full
 async def test_a_huge_page_is_cut_and_says_so(browse):
     rows = "".join(f"<div><button>Row {i}</button></div>" for i in range(34_000))
