@@ -119,7 +119,11 @@ def test_the_page_s_evaluation_runs(mine, tmp_path, monkeypatch, capsys):
 
 
 def test_evaluate_says_what_is_wrong_before_anything_runs(mine, tmp_path):
-    for agent, told in ((object(), "it is a object"), ("./none.py:X", "no file"), ([], "no agent")):
+    for agent, told in (
+        (object(), "it is an object of object"),
+        ("./none.py:X", "no file"),
+        ([], "no agent"),
+    ):
         with pytest.raises(ConfigError, match=told):
             agentgym.evaluate("demo", agent, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()

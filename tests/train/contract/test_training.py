@@ -153,7 +153,7 @@ def test_a_run_goes_on_with_a_copy_that_samples_while_it_learns(example, trained
             'dtype = "half"',
             "policy.dtype: expected 'auto', 'float32' or 'bfloat16'",
         ),
-        ("context = 3072", 'device = "tpu"', "policy.device: .* match pattern"),
+        ("context = 3072", 'device = "tpu"', "policy.device: .* text that matches"),
         ("context = 3072", 'attention = "x"', "policy.attention: expected 'auto', 'sdpa', 'eager'"),
         ("context = 3072", 'tool_calls = "xml"', "policy.tool_calls.*: expected 'auto'"),
         ('path = "Qwen/Qwen3-0.6B"', "", "policy.path: required, but absent"),
