@@ -134,7 +134,8 @@ def make(
     provider = PooledProvider(
         shared_provider(portal(), sandbox), size=ahead, memory_mb=spare_memory_mb(), owned=False
     )
-    lanes = list(map(catalogue.with_version, lanes))
+    ids = {name: catalogue.with_version(name) for name in dict.fromkeys(names)}
+    lanes = [ids[name] for name in lanes]
     made = {
         name: Environment(load_built(name), provider, max_steps=max_steps, user=user)
         for name in dict.fromkeys(lanes)

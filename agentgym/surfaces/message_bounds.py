@@ -12,9 +12,10 @@ from typing import Final
 from mcp import types
 from mcp.shared.message import SessionMessage
 
-MOST_ENTRIES: Final = 1_000
-"""Largest number of entries of one list or object."""
+MOST_ENTRIES: Final = 5_000
+"""Largest number of entries of one list; some servers send a part for each row of a result."""
 
+_MOST_KEYS: Final = 1_000
 _MOST_VALUES: Final = 20_000
 _FREE: Final = frozenset({"structuredContent", "inputSchema", "outputSchema", "_meta"})
 
@@ -56,8 +57,9 @@ def _flaw_of(value: object) -> str:
         else:
             continue
         count += len(part)
-        if len(part) > MOST_ENTRIES:
-            return f"a list or object has {len(part):,} entries, more than {MOST_ENTRIES:,}"
+        most = MOST_ENTRIES if isinstance(part, list) else _MOST_KEYS
+        if len(part) > most:
+            return f"a list or object has {len(part):,} entries, more than {most:,}"
         if count > _MOST_VALUES:
             return f"it has more than {_MOST_VALUES:,} values"
         waiting += inner

@@ -148,10 +148,18 @@ def _are_builtins(nodes: Sequence[ast.AST]) -> bool:
 
 
 def _are_loaded_modules(node: ast.AST) -> bool:
-    """Return whether an expression goes through ``sys.modules``."""
-    return any(
-        isinstance(each, ast.Attribute) and each.attr == "modules" and _name_of(each.value) == "sys"
-        for each in ast.walk(node)
+    """Return whether an expression goes through ``sys.modules``, not through one module of it."""
+    if isinstance(node, ast.Subscript) and _is_sys_modules(node.value):
+        return False
+    if isinstance(node, ast.Attribute) and node.attr == "get" and _is_sys_modules(node.value):
+        return False
+    return _is_sys_modules(node) or any(map(_are_loaded_modules, ast.iter_child_nodes(node)))
+
+
+def _is_sys_modules(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and (_name_of(node.value), node.attr) == (
+        "sys",
+        "modules",
     )
 
 

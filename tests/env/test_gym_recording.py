@@ -10,6 +10,7 @@ from gymnasium.vector import SyncVectorEnv
 
 import agentgym
 import agentgym.vector
+from agentgym import catalogue
 from agentgym.env import gym_recording
 from agentgym.env.portal import portal
 from agentgym.errors import (
@@ -164,6 +165,15 @@ def test_a_task_named_without_its_version_is_recorded_with_it(folder):
     assert read(folder, "task") == [(TASK,)] * 3
     with pytest.raises(NotFoundError, match="did you mean 'demo/refund-v1'"):
         agentgym.make(name + "-v2")
+
+
+def test_the_task_of_many_lanes_is_looked_up_once(monkeypatch):
+    asked = []
+    look_up = catalogue.with_version
+    monkeypatch.setattr(catalogue, "with_version", lambda name: asked.append(name) or look_up(name))
+    name = TASK.removesuffix("-v1")
+    agentgym.vector.make(name, num_envs=3).close()
+    assert asked.count(name) == 1
 
 
 def test_an_episode_that_cannot_start_is_recorded_once_whatever_the_disk(make, folder, monkeypatch):

@@ -304,7 +304,7 @@ def called(tmp_path):
 @pytest.mark.parametrize(
     ("part", "number"),
     [
-        ({"type": "bogus"}, 1_001),
+        ({"type": "bogus"}, 5_001),
         ({"type": "text", "text": "t"}, 40_000),
         ({"type": "text", "text": "t", "annotations": {"audience": ["user"] * 900}}, 30),
     ],
@@ -323,12 +323,17 @@ async def test_questions_by_the_thousand_are_refused_together(called):
 
 def test_a_request_that_takes_long_to_validate_is_dropped():
     for message in (
-        types.JSONRPCRequest(jsonrpc="2.0", id=1, method="m", params={"messages": [7] * 1_001}),
+        types.JSONRPCRequest(jsonrpc="2.0", id=1, method="m", params={"messages": [7] * 5_001}),
         types.JSONRPCNotification(jsonrpc="2.0", method="m", params={"d": [[7] * 500] * 500}),
     ):
         assert isinstance(checked(SessionMessage(message)), ValueError)
     harmless = ping(1)
     assert checked(harmless) is harmless
+
+
+async def test_a_result_may_have_a_part_for_each_row(called):
+    result = await called({"content": [{"type": "text", "text": "row"}] * 5_000})
+    assert len(result.content) == 5_000
 
 
 async def test_structured_content_may_be_large(called):

@@ -752,6 +752,8 @@ def test_code_that_is_made_for_a_test_runner_is_found(text):
 def test_code_that_names_the_runner_otherwise_is_not_accused():
     text = "EXTRAS = {'test': ['pytest']}\nimport sys\nhas = 'numpy' in sys.modules\n"
     text += "for name in modules:\n    load(name)\nif __name__ == '__main__':\n    run()\n"
+    text += "OWN = [name for name in vars(sys.modules[__name__]) if name.isupper()]\n"
+    text += "for name in sys.modules.get('plugins').__all__:\n    load(name)\n"
     assert not find_detection(changes({"calc/sums.py": text, "calc/broken.py": "def ("}))
 
 

@@ -71,6 +71,8 @@ VAGUE = (
     "Underspecified issue: no sample, no traceback.",
     "The cause cannot be determined from this report.",
     "Not enough information: I need the line that fails and the old version.",
+    "Unable to determine the cause from this report.",
+    "Please provide the job file, the full output, and both versions.",
 )
 SETTLED = (
     "The current code refuses such amounts with a message, as the reporter wants.",
@@ -80,6 +82,8 @@ SETTLED = (
     "This works as requested in the repository.",
     "It was fixed a while ago, the test for it passes.",
     "This is not the case any more.",
+    "The issue is already resolved in this repository. I have changed nothing.",
+    "Already resolved here, so I changed no files.",
 )
 NEITHER = (
     "It is either settled already or says too little to act on.",
@@ -105,6 +109,11 @@ UNCLEAR = (
     "The report isn't vague, it is just old: 0.5.1 refuses such amounts.",
     "Resolved by #26 in 0.5.1. It is unclear how tally is installed there, but an update helps.",
     "0.5.0 had the bug; it has been addressed in 0.5.1, so the colleague has to upgrade.",
+    "Already fixed in 0.5.1. In version 0.4 and in 0.5.0 such amounts were read as 1.",
+    "Fixed in 0.5.1 (#26). It was not fixed in 0.5.0, which the reporter uses.",
+    "It was fixed in 0.5.1. The report is about 0.5.0, where it had not been fixed yet.",
+    "Already fixed in 0.5.1. It is unclear from the report which copy is used.",
+    "Since 0.5.1 this is refused. The changelog also lists #18 and #21 for 0.5.0.",
 )
 EVASIVE = (
     "I give up.",

@@ -59,8 +59,20 @@ def _parts(pattern: str) -> _Parts:
             found.append(_ANY)
         if part.strip("*") or not part.startswith("**"):
             # Its expressions do not backtrack, however many stars there are.
-            found.append(re.compile(fnmatch.translate(part.replace("[^", "[!"))))
+            found.append(re.compile(fnmatch.translate(_in_python(part))))
     return tuple(found)
+
+
+def _in_python(part: str) -> str:
+    """Return a pattern of Go for `fnmatch`, which knows neither ``[^a]`` nor backslashes."""
+
+    def replace(found: re.Match[str]) -> str:
+        character = found[1]
+        if character is None:
+            return "[!"
+        return f"[{character}]" if character in "*?[" else character
+
+    return re.sub(r"\\(.)|\[\^", replace, part)
 
 
 def _matches(parts: _Parts, names: Sequence[str]) -> bool:

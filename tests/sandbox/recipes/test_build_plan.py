@@ -281,6 +281,7 @@ IGNORED = ["a/b.log", "a/deep/c.log", "x.bak", "keep/x.bak", "secret/key", "z1",
         ("secret\nz?\na/*.log", ["a/deep/c.log", "x.bak", "keep/x.bak", "a/b.txt"]),
         ("**/b.*\n!a/b.txt", [n for n in IGNORED if n != "a/b.log"]),
         ("z[12]\n!z2", [n for n in IGNORED if n != "z1"]),
+        ("z[^2]\n\\x.bak\nz\\*", [n for n in IGNORED if n not in ("z1", "x.bak")]),
     ],
 )
 def test_dockerignore(recipes, rules, left):

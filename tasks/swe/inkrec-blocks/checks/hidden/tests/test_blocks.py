@@ -156,6 +156,7 @@ def test_the_command_counts_records_and_not_blocks(path, capsys):
 
 
 def test_a_block_that_unpacks_to_more_than_it_claims_fills_no_memory(path):
+    """To stop after 64 MiB is enough, and takes twice as much for the parts and the whole."""
     zeros = zlib.compressobj(9)
     content = b"".join(zeros.compress(bytes(2**20)) for _ in range(300)) + zeros.flush()
     path.write_bytes(b"INK\x02" + raw(128, varint(50) + content))
@@ -163,7 +164,7 @@ def test_a_block_that_unpacks_to_more_than_it_claims_fills_no_memory(path):
     try:
         with pytest.raises(DamageError):
             list(Reader(path))
-        assert tracemalloc.get_traced_memory()[1] < 100 * 2**20
+        assert tracemalloc.get_traced_memory()[1] < 250 * 2**20
     finally:
         tracemalloc.stop()
 
