@@ -6,12 +6,30 @@ or a program that examines it, or sorts by that time, has lost something.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from agentgym.errors import GuestFileError
-from agentgym.protocols import FileTree
+from agentgym.protocols import Evidence, FileTree
+from agentgym.records import CheckResult, CheckStatus
 
 _MOST_ENTRIES: Final = 20_000
+
+
+def times_kept(evidence: Evidence, tops: Sequence[str]) -> CheckResult:
+    """Return whether all files at and below some paths have kept their modification times.
+
+    Args:
+        evidence: The evidence of the episode.
+        tops: Absolute paths of files and folders.
+
+    Raises:
+        GuestFileError: There are too many entries below a path.
+    """
+    changed = (retimed(evidence.before, evidence.after, top) for top in tops)
+    if found := next(filter(None, changed), ""):
+        return CheckResult(CheckStatus.FAIL, f"{found} has another modification time")
+    return CheckResult(CheckStatus.PASS, "all times are as they were")
 
 
 def retimed(before: FileTree, after: FileTree, top: str) -> str:

@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify import standing
 from agentgym.verify.in_place import read_in_place
-from agentgym.verify.standing import retimed
 
 OUT = "/srv/restore/recovered"
 # Far more than the backup holds.
@@ -17,14 +17,10 @@ MOST_ENTRIES, MOST_PATH, MOST_BYTES = 5_000, 1_000, 2 * 2**20
 
 
 def times_kept(evidence: Evidence) -> CheckResult:
-    """Nobody touched the files that were to stay as they were."""
+    """The archive, its list and the log have kept their modification times."""
     service, date = evidence.params["service"], evidence.params["date"]
     names = (f"{service}-{date}.tar.gz", f"{service}-{date}.list", "backup.log")
-    tops = [f"/srv/restore/{name}" for name in names]
-    touched = [retimed(evidence.before, evidence.after, top) for top in tops]
-    if found := next(filter(None, touched), ""):
-        return CheckResult(CheckStatus.FAIL, f"{found} has another modification time")
-    return CheckResult(CheckStatus.PASS, "all times are as they were")
+    return standing.times_kept(evidence, [f"/srv/restore/{name}" for name in names])
 
 
 def _members(evidence: Evidence) -> tuple[dict[str, dict[str, Any]], set[str]]:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify import standing
 from agentgym.verify.probing import probe
-from agentgym.verify.standing import retimed
 
 SCRIPT = "/srv/intake/bin/file-drop"
 PROBE = Path(__file__).with_name("probe.py")
@@ -232,12 +232,8 @@ def case(evidence: Evidence, name: str) -> CheckResult:
 
 
 def times_kept(evidence: Evidence) -> CheckResult:
-    """Nobody touched the files that were to stay as they were."""
-    tops = ("/srv/intake/drop", "/srv/intake/archive")
-    touched = [retimed(evidence.before, evidence.after, top) for top in tops]
-    if found := next(filter(None, touched), ""):
-        return CheckResult(CheckStatus.FAIL, f"{found} has another modification time")
-    return CheckResult(CheckStatus.PASS, "all times are as they were")
+    """Tonight's files and those in the archive have kept their modification times."""
+    return standing.times_kept(evidence, ["/srv/intake/drop", "/srv/intake/archive"])
 
 
 def _tree_problem(

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.verify import standing
 from agentgym.verify.in_place import read_in_place
-from agentgym.verify.standing import retimed
 
 REPORT = "/root/incident.json"
 MOST_BYTES = 2**18
@@ -50,12 +50,8 @@ def exported_bytes(evidence: Evidence) -> CheckResult:
 
 
 def times_kept(evidence: Evidence) -> CheckResult:
-    """Nobody touched the files that were to stay as they were."""
-    tops = ("/srv/incident",)
-    touched = [retimed(evidence.before, evidence.after, top) for top in tops]
-    if found := next(filter(None, touched), ""):
-        return CheckResult(CheckStatus.FAIL, f"{found} has another modification time")
-    return CheckResult(CheckStatus.PASS, "all times are as they were")
+    """The logs have kept their modification times."""
+    return standing.times_kept(evidence, ["/srv/incident"])
 
 
 def _compare(evidence: Evidence, fields: tuple[str, ...]) -> CheckResult:
