@@ -5,15 +5,15 @@ The lanes follow the contract of `gymnasium.vector.VectorEnv`, Gymnasium 1.x.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from gymnasium.vector import AutoresetMode
 
 from agentgym import catalogue
 from agentgym.env.environment import Environment
-from agentgym.env.gym_recording import open_recordings
+from agentgym.env.gym_recording import GymRecording, open_recordings
 from agentgym.env.kept_states import KeptStates
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
@@ -92,17 +92,7 @@ def make(
         ConfigError: Another argument is wrong, or `record` holds a run of another kind.
         RecordError: `record` cannot be written, or another process writes it.
     """
-    names = (
-        [tasks] if isinstance(tasks, str) else list(tasks) if isinstance(tasks, Iterable) else []
-    )
-    count = len(names) if num_envs is None else num_envs
-    if not names or not all(isinstance(name, str) for name in names):
-        raise ConfigError(f"tasks: expected one id of a task or several, got {tasks!r:.200}")
-    if not isinstance(count, int) or isinstance(count, bool) or count < len(names):
-        raise ConfigError(
-            f"num_envs: expected at least one lane for each of {len(names)} tasks, got {num_envs!r}"
-        )
-    lanes = [names[lane % len(names)] for lane in range(count)]
+    lanes = _lanes(tasks, num_envs)
     if server is not None:
         given = {
             "sandbox": sandbox != "bubblewrap",
@@ -125,24 +115,24 @@ def make(
             autoreset_mode=autoreset_mode,
             timeout_s=timeout_s,
         )
-    ahead = count if pool is None else pool
-    if not isinstance(ahead, int) or isinstance(ahead, bool) or ahead < 0:
-        raise ConfigError(f"pool: expected None or an integer from 0 on, got {pool!r}")
     kept = KeptStates(keep_states, keep_states_mb)
     kept.check(recorded=record is not None)
     # The provider serves other environments of the process, too, so it stays open.
     provider = PooledProvider(
-        shared_provider(portal(), sandbox), size=ahead, memory_mb=spare_memory_mb(), owned=False
+        shared_provider(portal(), sandbox),
+        size=_ahead(pool, len(lanes)),
+        memory_mb=spare_memory_mb(),
+        owned=False,
     )
-    ids = {name: catalogue.with_version(name) for name in dict.fromkeys(names)}
-    lanes = [ids[name] for name in lanes]
+    ids = {name: catalogue.with_version(name) for name in dict.fromkeys(lanes)}
     made = {
         name: Environment(load_built(name), provider, max_steps=max_steps, user=user)
-        for name in dict.fromkeys(lanes)
+        for name in dict.fromkeys(ids.values())
     }
-    make_lanes = functools.partial(
+    each = [(ids[name], made[ids[name]]) for name in lanes]
+    make_lanes = partial(
         VectorEnvironment,
-        [made[name] for name in lanes],
+        [environment for _, environment in each],
         seed=seed,
         autoreset_mode=autoreset_mode,
         timeout_s=timeout_s,
@@ -150,17 +140,48 @@ def make(
     )
     if record is None:
         return make_lanes()
+    opening = open_recordings(
+        record, each, agent=record_as, sandbox=sandbox, max_steps=max_steps, kept=kept
+    )
+    return _recorded(make_lanes, portal().run(opening))
+
+
+def _lanes(tasks: str | Sequence[str], num_envs: int | None) -> list[str]:
+    """Return the task of each lane.
+
+    Raises:
+        ConfigError: There is no task, or there are fewer lanes than tasks.
+    """
+    names = (
+        [tasks] if isinstance(tasks, str) else list(tasks) if isinstance(tasks, Iterable) else []
+    )
+    count = len(names) if num_envs is None else num_envs
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"tasks: expected one id of a task or several, got {tasks!r:.200}")
+    if not isinstance(count, int) or isinstance(count, bool) or count < len(names):
+        raise ConfigError(
+            f"num_envs: expected at least one lane for each of {len(names)} tasks, got {num_envs!r}"
+        )
+    return [names[lane % len(names)] for lane in range(count)]
+
+
+def _ahead(pool: int | None, lanes: int) -> int:
+    """Return how many sandboxes are started ahead."""
+    ahead = lanes if pool is None else pool
+    if not isinstance(ahead, int) or isinstance(ahead, bool) or ahead < 0:
+        raise ConfigError(f"pool: expected None or an integer from 0 on, got {pool!r}")
+    return ahead
+
+
+def _recorded(
+    make_lanes: Callable[..., VectorEnvironment], recordings: Sequence[GymRecording]
+) -> VectorEnvironment:
+    """Make one whose episodes are recorded; the records are closed again if that fails."""
 
     async def closed() -> None:
         for recording in recordings:
             await recording.close("")
 
-    each = [(name, made[name]) for name in lanes]
-    recordings = portal().run(
-        open_recordings(
-            *(record, each), agent=record_as, sandbox=sandbox, max_steps=max_steps, kept=kept
-        )
-    )
     try:
         return make_lanes(recordings=recordings)
     except BaseException:

@@ -1,23 +1,13 @@
-"""One running Docker container with the guest supervisor as PID 1, seen from the host.
-
-The supervisor connects to a socket in a folder of this sandbox alone, and reads its system call
-filter from the same folder. The host accepts one connection before any command runs inside, and
-then removes both files, so no guest can reach them.
-"""
+"""One running Docker container with the guest supervisor as PID 1, seen from the host."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-import os
-import shutil
-import socket
-import stat
-import struct
-import tarfile
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from agentgym.errors import SandboxDiedError, SandboxError
@@ -27,16 +17,15 @@ from agentgym.sandbox.carried_through import carried_through
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import kills, memory_group
 from agentgym.sandbox.docker_bases import host_folders, is_over_host
-from agentgym.sandbox.docker_layer import Allowance, add_file, reached, uncover
+from agentgym.sandbox.docker_entry import Entry, process_behind
+from agentgym.sandbox.docker_hostname import HOSTNAME, MountedHostname
+from agentgym.sandbox.docker_layer import Allowance, reached, uncover
 from agentgym.sandbox.docker_store import ImageStore
 from agentgym.sandbox.hidden import hidden_folders
-from agentgym.sandbox.layer_changes import compare
 from agentgym.sandbox.layer_size import empty_largest
 from agentgym.sandbox.layer_size import size as size_of
-from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack
 from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import RUNTIME
-from agentgym.sandbox.seccomp import filter_program
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import sends_descriptors, unlinked_bytes
 from agentgym.sandbox.watch import ended
@@ -46,14 +35,9 @@ _log = logging.getLogger(__name__)
 
 _LAYER_BYTES = 16 << 30
 _SLACK_BYTES = 1 << 20
-_CREDENTIALS = struct.Struct("3i")
 _START_S = 30.0
-_LOOK_S = 1.0
 _END_S = 2.0
 _CAUSE_S = 1.0
-_ENTRY = "/run/agentgym/entry"
-# Docker mounts a file over this path in any case, so agentgym mounts its own.
-_HOSTNAME = "/etc/hostname"
 
 
 class DockerSandbox(Supervised):
@@ -78,6 +62,7 @@ class DockerSandbox(Supervised):
         self._store, self._start, self._on_close = store, start, on_close
         self._image = self._container = self._upper = ""
         self._room = store.new_room()
+        self._hostname = MountedHostname(self._room / "hostname")
         # Host process id of PID 1; 0 if it is in another process namespace than this process.
         self._init = 0
         self._launching: asyncio.Future[None] | None = None
@@ -97,17 +82,18 @@ class DockerSandbox(Supervised):
         self._store.hold(image)
         self._image = image
         self._ended_by, self._is_lost = "", False
-        listener = self._open_entry()
+        entry = Entry(self._room / "entry")
         try:
-            self._launching = asyncio.ensure_future(to_thread(self._launch))
+            self._launching = asyncio.ensure_future(to_thread(self._launch, entry))
             # A thread cannot be cancelled, so `close` waits for it and removes its container.
             await asyncio.shield(self._launching)
-            sock = await self._answer(listener)
+            sock = await entry.accept(_START_S, self._is_running)
         finally:
-            listener.close()
-            # The supervisor installs its filter before it connects.
-            for name in ("socket", "filter"):
-                (self._room / "entry" / name).unlink(missing_ok=True)
+            entry.close()
+        if sock is None:
+            raise SandboxError(f"sandbox did not start: {await self._complaint()}")
+        self._init = process_behind(sock)
+        self._memory = memory_group(self._init) if self._init else None
         self._channel = await Channel.open(sock, self.id)
         try:
             async with asyncio.timeout(_START_S):
@@ -117,25 +103,8 @@ class DockerSandbox(Supervised):
         self._channel.on_close(self._lost)
         await self._furnish(self._store.disk)
 
-    def _open_entry(self) -> socket.socket:
-        folder = self._room / "entry"
-        folder.mkdir(exist_ok=True)
-        listener = socket.socket(socket.AF_UNIX)
-        listener.setblocking(False)
-        # The path of a socket has at most 107 bytes; that of a folder may be longer.
-        fd = os.open(folder, os.O_PATH | os.O_DIRECTORY)
-        try:
-            listener.bind(f"/proc/self/fd/{fd}/socket")
-            listener.listen(1)
-        except BaseException:
-            listener.close()
-            raise
-        finally:
-            os.close(fd)
-        return listener
-
     @reached()
-    def _launch(self) -> None:
+    def _launch(self, entry: Entry) -> None:
         store, image = self._store, self._store.engine.image(self._image)
         below = list(image.folders)
         binds = [f"{path}:{path}:ro" for path in (host_folders() if is_over_host(image) else ())]
@@ -143,45 +112,20 @@ class DockerSandbox(Supervised):
             empty = self._room / "empty"
             empty.mkdir(mode=0o755, exist_ok=True)
             binds += [f"{empty}:{path}:ro" for path in hidden]
-        binds += [f"{store.runtime.folder}:{RUNTIME}:ro", f"{self._room}/entry:{_ENTRY}:ro"]
-        command = [*store.runtime.command(), f"{_ENTRY}/socket"]
-        program = filter_program()
-        if program is not None:
-            # In a file, because every `ps` inside shows the arguments of PID 1.
-            (self._room / "entry/filter").write_bytes(program)
-            command.append(f"{_ENTRY}/filter")
-        self._hostname.unlink(missing_ok=True)
-        found = Stack(below, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
-        if found is not None and stat.S_ISREG(found[1].st_mode):
-            shutil.copyfile(found[0][0], self._hostname)
-            shutil.copymode(found[0][0], self._hostname)
-            binds.append(f"{self._hostname}:{_HOSTNAME}")
+        binds += [f"{store.runtime.folder}:{RUNTIME}:ro", entry.bind]
         self._container, self._upper = store.engine.create(
             self._image,
-            command,
+            [*store.runtime.command(), *entry.arguments()],
             labels=store.labels,
             hostname=self.recipe.hostname,
-            binds=binds,
+            binds=binds + self._hostname.copy_from(below),
             limits=self.recipe.limits,
         )
         uncover(self._upper, below)
         store.engine.start(self._container)
 
-    async def _answer(self, listener: socket.socket) -> socket.socket:
-        """Accept the only connection of the supervisor."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + _START_S
-        while loop.time() < deadline:
-            try:
-                async with asyncio.timeout(_LOOK_S):
-                    sock, _ = await loop.sock_accept(listener)
-                self._init = _process_behind(sock)
-                self._memory = memory_group(self._init) if self._init else None
-                return sock
-            except TimeoutError:
-                if not await to_thread(self._store.engine.is_running, self._container):
-                    break
-        raise SandboxError(f"sandbox did not start: {await self._complaint()}")
+    async def _is_running(self) -> bool:
+        return await to_thread(self._store.engine.is_running, self._container)
 
     async def _complaint(self) -> str:
         text = await to_thread(self._store.engine.complaint, self._container)
@@ -189,10 +133,7 @@ class DockerSandbox(Supervised):
 
     def _written(self) -> int:
         # Holes count, because an image has no holes and a snapshot would fill them.
-        size = size_of(self._upper, apparent=True)
-        with contextlib.suppress(FileNotFoundError):
-            # It is mounted into the container, so the guest can write to it.
-            size += self._hostname.stat().st_blocks * 512
+        size = size_of(self._upper, apparent=True) + self._hostname.size()
         # PID 1 may be in another process namespace.
         return size + (unlinked_bytes(self._init) if self._init else 0)
 
@@ -350,10 +291,8 @@ class DockerSandbox(Supervised):
         limit_bytes = _LAYER_BYTES if limit_mb is None else limit_mb * 2**20 + _SLACK_BYTES
         allowance = Allowance(limit_bytes, stopped.is_set)
 
-        def hostname(archive: tarfile.TarFile) -> None:
-            add_file(archive, self._hostname, _HOSTNAME.lstrip("/"), allowance)
-
-        extra = hostname if self._hostname_kind() else None
+        differs = self._hostname.difference(self._folders(self._image))
+        extra = partial(self._hostname.add_to, allowance=allowance) if differs else None
         finish = self._store.freeze(self._image, self._upper, extra, allowance)
         if allowance.left_out:
             _log.warning(
@@ -403,7 +342,7 @@ class DockerSandbox(Supervised):
     async def _live_tree(self) -> FileTree:
         if not self._container:
             raise SandboxDiedError(f"sandbox {self.id} is closed")
-        over = {_HOSTNAME: str(self._hostname)} if self._hostname.exists() else {}
+        over = self._hostname.over()
         return await to_thread(self._store.tree, self._image, [self._upper], over)
 
     @reached()
@@ -411,29 +350,11 @@ class DockerSandbox(Supervised):
         if not self._container:
             raise SandboxDiedError(f"sandbox {self.id} is closed")
         found = self._store.changes(before, self._image, [self._upper])
-        kind = self._hostname_kind(before)
+        kind = self._hostname.difference(self._folders(before))
         if kind:
-            found = [change for change in found if change.path != _HOSTNAME]
-            found.append(Change(_HOSTNAME, ChangeKind(kind)))
+            found = [change for change in found if change.path != HOSTNAME]
+            found.append(Change(HOSTNAME, ChangeKind(kind)))
         return sorted(found, key=lambda change: change.path)
 
-    # --- the one file that is a mount ---
-
-    @property
-    def _hostname(self) -> Path:
-        return self._room / "hostname"
-
-    def _hostname_kind(self, since: str = "") -> str:
-        """Return how /etc/hostname differs from an image's (default: that of its own image)."""
-        if not self._hostname.exists():
-            return ""
-        folders = list(self._store.engine.image(since or self._image).folders)
-        before = Stack(folders, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
-        return compare(before, ([str(self._hostname)], os.lstat(self._hostname)))
-
-
-def _process_behind(sock: socket.socket) -> int:
-    """Return the process id at the other end of a Unix socket."""
-    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid: int = _CREDENTIALS.unpack(credentials)[0]
-    return pid
+    def _folders(self, image: str) -> list[str]:
+        return list(self._store.engine.image(image).folders)

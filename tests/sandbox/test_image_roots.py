@@ -4,6 +4,7 @@ import os
 import stat
 import struct
 import subprocess
+from dataclasses import replace
 
 import pytest
 from oci_layout import entry, small_root, write_layout
@@ -177,7 +178,10 @@ async def test_no_more_than_the_image_is_in_either_tree(tmp_path, docker_root):
     walks = []
     for provider in (BubblewrapProvider(tmp_path / "other"), DockerProvider(docker_root)):
         tree = await provider.open_tree(await (await provider.start(recipe)).seal())
-        walks.append(list(tree.walk("/")))
+        # The size of a folder depends on the file system that the store lies on.
+        walks.append(
+            [(path, at if at.kind != "dir" else replace(at, size=0)) for path, at in tree.walk("/")]
+        )
         await provider.close()
     assert walks[0] == walks[1]
     later = DockerProvider(docker_root)
