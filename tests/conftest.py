@@ -13,7 +13,7 @@ from memory_folder import use_memory
 from own_dockerd import own_dockerd
 from warm_command import WarmCommand
 
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 
 # How long an example takes says how busy the machine is; the timeout of a test bounds what hangs.
 settings.register_profile("agentgym", deadline=None, max_examples=30)

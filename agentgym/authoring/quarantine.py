@@ -22,7 +22,7 @@ from agentgym import catalogue
 from agentgym.authoring.quarantine_limits import QuarantineLimits
 from agentgym.errors import SandboxError
 from agentgym.record.folder import RunFolder
-from agentgym.sandbox.removal import remove
+from agentgym.sandbox.layers.removal import remove
 
 REPORT: Final = "report.json"
 """File in the cache folder to which a command writes its result."""

@@ -17,7 +17,7 @@ from agentgym.bench.series import Figure, Figures
 from agentgym.errors import SandboxError
 from agentgym.records import Recipe, Snapshot
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.guest import BubblewrapSandbox
 from agentgym.sandbox.recipe import load_recipe
 

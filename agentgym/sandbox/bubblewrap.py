@@ -16,10 +16,10 @@ from agentgym.errors import SandboxError, UnsupportedError
 from agentgym.protocols import FileTree
 from agentgym.records import Bounds, Capability, Change, Problem, Recipe, Snapshot
 from agentgym.sandbox import launch
-from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.fork_server import ForkServer
 from agentgym.sandbox.guest import BubblewrapSandbox
 from agentgym.sandbox.layer_names import base_of
+from agentgym.sandbox.layers.access import LayerAccess
 from agentgym.sandbox.rootimage import built, other_root, with_image, with_user
 from agentgym.sandbox.store import LayerStore
 from agentgym.threads import to_thread

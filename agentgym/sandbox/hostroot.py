@@ -13,7 +13,7 @@ import os
 import shutil
 from pathlib import Path
 
-from agentgym.sandbox.layer_stack import OPAQUE
+from agentgym.sandbox.layers.stack import OPAQUE
 
 _VERSION = "2"
 _FOLDERS = (

@@ -18,13 +18,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.claim import Claim, locked, noted
 from agentgym.sandbox.hostroot import build_foundation, host_layer_name
 from agentgym.sandbox.images import Image, all_images, images_stamp
 from agentgym.sandbox.layer_names import base_of, binds_of, image_layers
-from agentgym.sandbox.layer_size import size
-from agentgym.sandbox.removal import remove
+from agentgym.sandbox.layers.access import LayerAccess
+from agentgym.sandbox.layers.removal import remove
+from agentgym.sandbox.layers.size import size
 from agentgym.sandbox.runtime import remove_old_runtimes
 from agentgym.sandbox.shared_base import link_host_layer, remove_old_host_layers
 from agentgym.sandbox.unpack import unpack

@@ -25,7 +25,7 @@ from agentgym import catalogue
 from agentgym.errors import SandboxError
 from agentgym.records import Problem
 from agentgym.sandbox import confine, forking, inside, supervisor, syscalls
-from agentgym.sandbox.layer_size import size
+from agentgym.sandbox.layers.size import size
 
 RUNTIME = "/run/agentgym/runtime"
 # With the C locale Python looks for no locale in the guest's files; it uses UTF-8 in any case.

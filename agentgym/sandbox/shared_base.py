@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentgym.sandbox.hostroot import build_host_layer, host_layer_name
-from agentgym.sandbox.layer_size import size
+from agentgym.sandbox.layers.size import size
 from agentgym.sandbox.runtime import runtimes_dir
 
 

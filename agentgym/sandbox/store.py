@@ -24,15 +24,15 @@ from pathlib import Path
 
 from agentgym.errors import SandboxError, SandboxLimitError
 from agentgym.records import Bounds, Change, ChangeKind
-from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, sweep
 from agentgym.sandbox.control_group import remove_abandoned_groups, remove_groups_of
 from agentgym.sandbox.lasting_layers import LastingLayers
 from agentgym.sandbox.layer_names import MAX_LAYERS, base_of, binds_of, layers_above
-from agentgym.sandbox.layer_size import ENTRY_BYTES
-from agentgym.sandbox.layer_stack import OPAQUE
+from agentgym.sandbox.layers.access import LayerAccess, layers_bounded
+from agentgym.sandbox.layers.size import ENTRY_BYTES
+from agentgym.sandbox.layers.stack import OPAQUE
+from agentgym.sandbox.layers.tree import LayerTree
 from agentgym.sandbox.runtime import find_runtime
-from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.watch import DiskWatch
 
 

@@ -26,6 +26,7 @@ from agentgym.protocols import FileTree
 from agentgym.records import Audit, ExecResult, Process, Recipe
 from agentgym.sandbox.carried_through import carried_through
 from agentgym.sandbox.channel import Channel
+from agentgym.sandbox.layers.tree import LiveTree
 from agentgym.sandbox.network.handover import accept_connection, accept_listener
 from agentgym.sandbox.network.journal import Journal
 from agentgym.sandbox.network.policy import Policy, proxy_variables
@@ -33,7 +34,6 @@ from agentgym.sandbox.network.proxy import PORT, Proxy
 from agentgym.sandbox.startup import start_service
 from agentgym.sandbox.supervised_shell import REPLY_S, SupervisedShell
 from agentgym.sandbox.transfer import FileTransfer
-from agentgym.sandbox.tree import LiveTree
 from agentgym.sandbox.watch import DiskWatch, Watch, Written
 
 _log = logging.getLogger(__name__)

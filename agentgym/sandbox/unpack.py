@@ -19,8 +19,8 @@ from typing import IO, cast
 
 from agentgym.errors import SandboxError
 from agentgym.sandbox.images import Layer
-from agentgym.sandbox.layer_stack import OPAQUE, is_whiteout
-from agentgym.sandbox.removal import remove
+from agentgym.sandbox.layers.removal import remove
+from agentgym.sandbox.layers.stack import OPAQUE, is_whiteout
 from agentgym.sandbox.tar_members import BoundedMember, Room
 
 # Every guest has the ids 0 to 65535, which are mapped for it (see `launch.py`).

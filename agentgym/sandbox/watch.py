@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from agentgym.errors import SandboxError
 from agentgym.records import Limits
-from agentgym.sandbox.layer_size import ENTRY_BYTES, UNKNOWN_BYTES
+from agentgym.sandbox.layers.size import ENTRY_BYTES, UNKNOWN_BYTES
 from agentgym.threads import FILES, to_thread
 
 T = TypeVar("T")

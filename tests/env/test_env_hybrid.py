@@ -24,7 +24,7 @@ from agentgym.rollout.branch import branch_episode
 from agentgym.rollout.replay import Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.task.load import find_task
 
 PROBLEMS = BubblewrapProvider().problems()

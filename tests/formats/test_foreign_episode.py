@@ -12,7 +12,7 @@ from agentgym.errors import SandboxError
 from agentgym.eval.requirements import build_images
 from agentgym.records import Action, CheckStatus
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.task.load import find_task
 from agentgym.task.reference_actions import oracle
 

@@ -11,7 +11,7 @@ import agentgym
 from agentgym.records import Limits, Recipe
 from agentgym.sandbox import launch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 
 
 @pytest.fixture

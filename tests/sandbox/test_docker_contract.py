@@ -3,7 +3,7 @@
 import pytest
 
 from agentgym.records import Recipe
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.testing.sandbox import CHECKS
 
 pytestmark = pytest.mark.docker

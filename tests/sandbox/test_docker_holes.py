@@ -13,9 +13,9 @@ import pytest
 
 from agentgym.errors import SandboxError
 from agentgym.records import Limits, Recipe
-from agentgym.sandbox.docker import DockerProvider
-from agentgym.sandbox.docker_layer import Allowance, pack, write_image
-from agentgym.sandbox.layer_size import size
+from agentgym.sandbox.docker.layer import Allowance, pack, write_image
+from agentgym.sandbox.docker.provider import DockerProvider
+from agentgym.sandbox.layers.size import size
 
 MB = 1 << 20
 

@@ -8,7 +8,7 @@ from agentgym.agents.registry import create
 from agentgym.env.environment import Environment
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.task.load import find_task
 
 TASKS = (

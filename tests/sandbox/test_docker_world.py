@@ -5,7 +5,7 @@ from living_tasks import RELAY, write_living
 
 from agentgym.env.environment import Environment
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.task.load import load_task
 from agentgym.task.reference_actions import oracle
 

@@ -12,11 +12,12 @@ from agentgym.errors import DiskFullError, SandboxError
 from agentgym.record import waiting
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Limits, Recipe
-from agentgym.sandbox import layer_size, supervised, watch
+from agentgym.sandbox import supervised, watch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker_guest import DockerSandbox
+from agentgym.sandbox.docker.guest import DockerSandbox
 from agentgym.sandbox.guest import BubblewrapSandbox
-from agentgym.sandbox.layer_size import ENTRY_BYTES, UNKNOWN_BYTES, empty_largest, size
+from agentgym.sandbox.layers import size as layer_size
+from agentgym.sandbox.layers.size import ENTRY_BYTES, UNKNOWN_BYTES, empty_largest, size
 from agentgym.sandbox.watch import DiskWatch
 
 MB = 2**20

@@ -13,9 +13,9 @@ from agentgym.errors import GuestFileError, SandboxError, UnsupportedError
 from agentgym.records import Recipe, Service
 from agentgym.sandbox import launch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.images import ImageLayout, Layer, find_image, prune
-from agentgym.sandbox.layer_stack import OPAQUE
+from agentgym.sandbox.layers.stack import OPAQUE
 from agentgym.sandbox.unpack import unpack
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give user ids")

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agentgym.sandbox import access
-from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.layers import access
+from agentgym.sandbox.layers.access import LayerAccess
 
 CHILD = """
 import json, os, sys, time

@@ -13,12 +13,12 @@ import pytest
 
 from agentgym.errors import SandboxLimitError
 from agentgym.records import ChangeKind
-from agentgym.sandbox import layer_changes
-from agentgym.sandbox.access import LayerAccess, layers_bounded
-from agentgym.sandbox.layer_merging import squash
-from agentgym.sandbox.layer_stack import Stack
-from agentgym.sandbox.removal import remove
-from agentgym.sandbox.tree import LayerTree
+from agentgym.sandbox.layers import changes as layer_changes
+from agentgym.sandbox.layers.access import LayerAccess, layers_bounded
+from agentgym.sandbox.layers.merging import squash
+from agentgym.sandbox.layers.removal import remove
+from agentgym.sandbox.layers.stack import Stack
+from agentgym.sandbox.layers.tree import LayerTree
 
 NAMES = ("a", "b", "c", "d e", "ü")
 LAYERS = 5

@@ -10,7 +10,6 @@ import pytest
 
 from agentgym.errors import SandboxError
 from agentgym.records import Limits
-from agentgym.sandbox import layer_size
 from agentgym.sandbox.control_group import (
     ControlGroup,
     kills,
@@ -18,8 +17,9 @@ from agentgym.sandbox.control_group import (
     remove_abandoned_groups,
     remove_groups_of,
 )
-from agentgym.sandbox.layer_size import ENTRY_BYTES, UNKNOWN_BYTES, size
-from agentgym.sandbox.removal import remove
+from agentgym.sandbox.layers import size as layer_size
+from agentgym.sandbox.layers.removal import remove
+from agentgym.sandbox.layers.size import ENTRY_BYTES, UNKNOWN_BYTES, size
 from agentgym.sandbox.unlinked import sends_descriptors
 from agentgym.sandbox.watch import DiskWatch, Written
 

@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from agentgym.errors import SandboxError
-from agentgym.sandbox.access import LayerAccess
-from agentgym.sandbox.layer_stack import Stack
-from agentgym.sandbox.tree import LayerTree, LiveTree
+from agentgym.sandbox.layers.access import LayerAccess
+from agentgym.sandbox.layers.stack import Stack
+from agentgym.sandbox.layers.tree import LayerTree, LiveTree
 from agentgym.testing.checks import MemoryTree
 
 

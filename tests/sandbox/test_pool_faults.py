@@ -14,8 +14,8 @@ import pytest
 from agentgym.errors import SandboxError
 from agentgym.records import Capability, Recipe
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
-from agentgym.sandbox.docker_engine import Engine
+from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.pool import PooledProvider
 
 HOST = Recipe("host")
@@ -26,7 +26,7 @@ import asyncio, sys
 from pathlib import Path
 from agentgym.records import Recipe
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.pool import PooledProvider
 
 async def main():

@@ -9,10 +9,10 @@ import tarfile
 
 import pytest
 
-from agentgym.sandbox import delta
-from agentgym.sandbox.access import LayerAccess
-from agentgym.sandbox.docker_layer import pack
-from agentgym.sandbox.layer_stack import OPAQUE
+from agentgym.sandbox.docker.layer import pack
+from agentgym.sandbox.layers import delta
+from agentgym.sandbox.layers.access import LayerAccess
+from agentgym.sandbox.layers.stack import OPAQUE
 
 ROOM = (1 << 24, 1000)
 

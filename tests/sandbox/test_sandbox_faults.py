@@ -23,17 +23,10 @@ from agentgym.errors import (
     SandboxLimitError,
 )
 from agentgym.records import Snapshot
-from agentgym.sandbox import (
-    carried_through,
-    docker_store,
-    fork_server,
-    guest,
-    runtime,
-    store,
-    watch,
-)
+from agentgym.sandbox import carried_through, fork_server, guest, runtime, store, watch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker import store as docker_store
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.layer_names import MAX_LAYERS
 
 
@@ -388,7 +381,7 @@ import asyncio, sys
 from pathlib import Path
 from agentgym.records import Recipe
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 
 async def main():
     kinds = {"bubblewrap": BubblewrapProvider, "docker": DockerProvider}

@@ -10,7 +10,7 @@ from agentgym import catalogue
 from agentgym.records import Recipe
 from agentgym.sandbox import hidden
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.hidden import hidden_folders, outermost
 from agentgym.task.load import load_folder
 

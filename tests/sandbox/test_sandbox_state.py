@@ -11,8 +11,8 @@ import pytest
 from agentgym.errors import MissingExtraError
 from agentgym.installation import install_line
 from agentgym.sandbox.claim import noted
-from agentgym.sandbox.docker import DockerProvider
-from agentgym.sandbox.docker_engine import Engine
+from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.provider import DockerProvider
 
 
 async def run(box, script):

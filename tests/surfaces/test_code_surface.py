@@ -11,7 +11,7 @@ from agentgym.errors import SandboxEndedError, ServiceError
 from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, Limits, Recipe
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.recipe import load_recipe
 from agentgym.services import Backend, find_services
 from agentgym.surfaces import program

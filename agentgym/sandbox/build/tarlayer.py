@@ -1,7 +1,7 @@
 """Converts a layer between a directory of overlayfs and a tar of an OCI image.
 
 In the tar a deleted name is a file ``.wh.<name>``, and a directory that hides lower content holds
-``.wh..wh..opq`` (OCI image-spec, layer.md). `layer_stack.py` describes their form in the directory.
+``.wh..wh..opq`` (OCI image-spec, layer.md). `layers/stack.py` describes their form in a directory.
 Standard library only: this runs in the namespace of a build, see `build_namespace.py`.
 """
 

@@ -22,7 +22,7 @@ from agentgym.errors import (
 )
 from agentgym.protocols import FileTree, Room
 from agentgym.records import Change, Criterion, Exhibit, Level, Step
-from agentgym.sandbox.tree import LayerLocation, LayerTree, LiveTree
+from agentgym.sandbox.layers.tree import LayerLocation, LayerTree, LiveTree
 from agentgym.verify.evidence import CommonEvidence, EpisodeEvidence
 from agentgym.verify.judge.opening import HOW
 from agentgym.verify.service_state import ServicesSeen, digest_of

@@ -28,8 +28,8 @@ from agentgym.records import (
     Step,
     WebRequest,
 )
-from agentgym.sandbox.access import LayerAccess
-from agentgym.sandbox.tree import LayerLocation, LayerTree
+from agentgym.sandbox.layers.access import LayerAccess
+from agentgym.sandbox.layers.tree import LayerLocation, LayerTree
 from agentgym.services.diff import diff
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables

@@ -17,7 +17,7 @@ from tiny_images import add
 from agentgym.errors import AgentGymError, SandboxError
 from agentgym.sandbox.build import tarlayer
 from agentgym.sandbox.build.worker import Worker, as_root
-from agentgym.sandbox.layer_stack import Stack
+from agentgym.sandbox.layers.stack import Stack
 
 CAPABILITY = bytes.fromhex("0100000200200000000000000000000000000000")
 

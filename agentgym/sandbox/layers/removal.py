@@ -1,7 +1,7 @@
 """Removes the trees that guests leave, whatever their modes and their depth.
 
 Standard library only, because it also runs in a child inside a user namespace (see
-`layer_operations.py`).
+`operations.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import errno
 import os
 import subprocess
 
-from agentgym.sandbox.layer_stack import is_real_dir
+from agentgym.sandbox.layers.stack import is_real_dir
 
 # This module removes trees with at most this many levels; `rm` removes deeper ones.
 _SHALLOW = 30

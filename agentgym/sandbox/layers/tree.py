@@ -9,8 +9,8 @@ from typing import TypeAlias
 from agentgym.errors import GuestFileError, SandboxError
 from agentgym.protocols import READ_BYTES, FileTree
 from agentgym.records import FileStat
-from agentgym.sandbox.access import LayerAccess
-from agentgym.sandbox.layer_stack import OPAQUE
+from agentgym.sandbox.layers.access import LayerAccess
+from agentgym.sandbox.layers.stack import OPAQUE
 from agentgym.threads import to_thread
 
 LayerLocation: TypeAlias = tuple[list[str], dict[str, str], str]

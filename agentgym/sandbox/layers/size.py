@@ -1,7 +1,7 @@
 """The disk space that a layer occupies.
 
 Standard library only, because it also runs in a child inside a user namespace (see
-`layer_operations.py`).
+`operations.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from agentgym.sandbox.removal import remove
+from agentgym.sandbox.layers.removal import remove
 
 # An empty file takes no block but one of the disk's inodes, so it counts like a file of one byte.
 ENTRY_BYTES = 4096

@@ -7,7 +7,7 @@ hides lower content carries an attribute "y": ``user.overlay.opaque`` if the mou
 may set the other one to any value.
 
 Standard library only, because it also runs in a child inside a user namespace (see
-`layer_operations.py`).
+`operations.py`).
 """
 
 from __future__ import annotations

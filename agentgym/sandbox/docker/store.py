@@ -1,6 +1,6 @@
 """Snapshots as Docker images: their owners, and the leftovers of dead processes.
 
-    <root>/made/                 names of images that outlive processes (see `docker_names.py`)
+    <root>/made/                 names of images that outlive processes (see `names.py`)
     <root>/live/<owner>/         one folder per host process (see `claim.py`); its name is the
                                  label `agentgym.owner` of its containers and images
 
@@ -27,10 +27,8 @@ from typing import IO
 
 from agentgym.errors import SandboxError
 from agentgym.records import Bounds, Change, ChangeKind
-from agentgym.sandbox import delta
-from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, locked, sweep
-from agentgym.sandbox.docker_bases import (
+from agentgym.sandbox.docker.bases import (
     BASE,
     DEPTH,
     base_labels,
@@ -40,19 +38,21 @@ from agentgym.sandbox.docker_bases import (
     host_name,
     root_name,
 )
-from agentgym.sandbox.docker_engine import OWNER, Engine
-from agentgym.sandbox.docker_layer import Allowance, is_untouched, pack, reached, write_image
-from agentgym.sandbox.docker_names import FOLDER, NamedImages, place_of, remove_owners
+from agentgym.sandbox.docker.engine import OWNER, Engine
+from agentgym.sandbox.docker.layer import Allowance, is_untouched, pack, reached, write_image
+from agentgym.sandbox.docker.names import FOLDER, NamedImages, place_of, remove_owners
 from agentgym.sandbox.images import Image as BuiltImage
-from agentgym.sandbox.layer_changes import changes
-from agentgym.sandbox.layer_merging import squash
 from agentgym.sandbox.layer_names import MAX_LAYERS, layers_above
-from agentgym.sandbox.layer_size import size
-from agentgym.sandbox.layer_stack import NESTED, OPAQUE, TRUSTED_OPAQUE
-from agentgym.sandbox.removal import remove
+from agentgym.sandbox.layers import delta
+from agentgym.sandbox.layers.access import LayerAccess, layers_bounded
+from agentgym.sandbox.layers.changes import changes
+from agentgym.sandbox.layers.merging import squash
+from agentgym.sandbox.layers.removal import remove
+from agentgym.sandbox.layers.size import size
+from agentgym.sandbox.layers.stack import NESTED, OPAQUE, TRUSTED_OPAQUE
+from agentgym.sandbox.layers.tree import LayerTree
 from agentgym.sandbox.runtime import find_runtime
 from agentgym.sandbox.store import check_mergeable
-from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.watch import DiskWatch
 
 _log = logging.getLogger(__name__)

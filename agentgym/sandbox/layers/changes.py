@@ -1,7 +1,7 @@
 """The changes of one stack of layers against another.
 
 Standard library only, because it also runs in a child inside a user namespace (see
-`layer_operations.py`).
+`operations.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import filecmp
 import os
 import stat
 
-from agentgym.sandbox.layer_stack import OPAQUE, Stack, entries, is_opaque, is_real_dir
+from agentgym.sandbox.layers.stack import OPAQUE, Stack, entries, is_opaque, is_real_dir
 
 MOST_CHANGES = 100_000
 MOST_PATH_BYTES = 16 * 2**20

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import IO
 
 from agentgym.errors import SandboxError
-from agentgym.sandbox.delta import is_keyword, set_time
-from agentgym.sandbox.layer_changes import compare
-from agentgym.sandbox.layer_stack import (
+from agentgym.sandbox.layers.changes import compare
+from agentgym.sandbox.layers.delta import is_keyword, set_time
+from agentgym.sandbox.layers.stack import (
     TRUSTED_OPAQUE,
     Stack,
     entries,

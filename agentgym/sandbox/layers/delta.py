@@ -5,7 +5,7 @@ device 0/0, as on disk; a directory that hides what is below it carries ``AGENTG
 Extended attributes are ``SCHILY.xattr.*``, files with holes ``GNU.sparse`` 1.0; user ids are those
 of the guest.
 
-Standard library only: see `layer_operations.py`.
+Standard library only: see `operations.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
-from agentgym.sandbox.holes import data_parts
+from agentgym.sandbox.layers.holes import data_parts
 
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK = 1 << 20

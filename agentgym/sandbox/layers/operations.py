@@ -17,12 +17,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from agentgym.sandbox import delta
-from agentgym.sandbox.layer_changes import changes
-from agentgym.sandbox.layer_merging import squash
-from agentgym.sandbox.layer_size import empty_largest, size
-from agentgym.sandbox.layer_stack import OPAQUE, Stack
-from agentgym.sandbox.removal import remove
+from agentgym.sandbox.layers import delta
+from agentgym.sandbox.layers.changes import changes
+from agentgym.sandbox.layers.merging import squash
+from agentgym.sandbox.layers.removal import remove
+from agentgym.sandbox.layers.size import empty_largest, size
+from agentgym.sandbox.layers.stack import OPAQUE, Stack
 
 
 def op_stat(

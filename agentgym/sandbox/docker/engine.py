@@ -15,7 +15,7 @@ from typing import IO, Any
 from agentgym.errors import SandboxError, UnsupportedError
 from agentgym.installation import install_line, missing_extra
 from agentgym.records import Limits, Problem
-from agentgym.sandbox.docker_watch import DaemonWatch
+from agentgym.sandbox.docker.watch import DaemonWatch
 from agentgym.sandbox.launch import CAPABILITIES, FIRST_PROCESS, memory_file_systems
 from agentgym.sandbox.runtime import ENVIRONMENT
 

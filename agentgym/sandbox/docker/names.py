@@ -20,10 +20,10 @@ from typing import Final
 
 from agentgym.errors import SandboxError
 from agentgym.sandbox.claim import Claim, locked, noted
-from agentgym.sandbox.docker_bases import host_name, is_current, is_over, root_name
-from agentgym.sandbox.docker_engine import Engine, Image
+from agentgym.sandbox.docker.bases import host_name, is_current, is_over, root_name
+from agentgym.sandbox.docker.engine import Engine, Image
 from agentgym.sandbox.images import all_images
-from agentgym.sandbox.layer_size import size
+from agentgym.sandbox.layers.size import size
 
 # Host name and path of the store. One daemon may serve many hosts (containers that share its
 # socket). This host cannot tell whether a folder of another host still exists.

@@ -16,15 +16,15 @@ from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
 from agentgym.sandbox.carried_through import carried_through
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import kills, memory_group
-from agentgym.sandbox.docker_bases import host_folders, is_over_host
-from agentgym.sandbox.docker_entry import Entry, process_behind
-from agentgym.sandbox.docker_hostname import HOSTNAME, MountedHostname
-from agentgym.sandbox.docker_layer import Allowance, reached, uncover
-from agentgym.sandbox.docker_store import ImageStore
+from agentgym.sandbox.docker.bases import host_folders, is_over_host
+from agentgym.sandbox.docker.entry import Entry, process_behind
+from agentgym.sandbox.docker.hostname import HOSTNAME, MountedHostname
+from agentgym.sandbox.docker.layer import Allowance, reached, uncover
+from agentgym.sandbox.docker.store import ImageStore
 from agentgym.sandbox.hidden import hidden_folders
-from agentgym.sandbox.layer_size import empty_largest
-from agentgym.sandbox.layer_size import size as size_of
-from agentgym.sandbox.removal import remove
+from agentgym.sandbox.layers.removal import remove
+from agentgym.sandbox.layers.size import empty_largest
+from agentgym.sandbox.layers.size import size as size_of
 from agentgym.sandbox.runtime import RUNTIME
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import sends_descriptors, unlinked_bytes

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import SandboxError, SandboxLimitError
-from agentgym.sandbox.layer_operations import OPERATIONS
+from agentgym.sandbox.layers.operations import OPERATIONS
 
 _KEPT = 4
 """Children without work that stay for the next calls."""
@@ -29,10 +29,10 @@ _KEPT = 4
 # so the package is entered by name, without the imports of its own start.
 _CHILD = """
 import sys, types
-for name, path in (("agentgym", []), ("agentgym.sandbox", [sys.argv[1]])):
+for name in ("agentgym", "agentgym.sandbox", "agentgym.sandbox.layers"):
     sys.modules[name] = types.ModuleType(name)
-    sys.modules[name].__path__ = path
-from agentgym.sandbox.layer_operations import serve
+    sys.modules[name].__path__ = [sys.argv[1]] if name.endswith("layers") else []
+from agentgym.sandbox.layers.operations import serve
 serve()
 """
 
@@ -49,7 +49,7 @@ def layers_bounded() -> Iterator[None]:
 
 
 class LayerAccess:
-    """Runs the operations of `layer_operations.py` by name; safe to call from any thread.
+    """Runs the operations of `operations.py` by name; safe to call from any thread.
 
     Each call that runs at the same time as others has a child of its own: what one guest left may
     take minutes to remove, and the files of another have to be sealed meanwhile.

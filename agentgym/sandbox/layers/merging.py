@@ -4,7 +4,7 @@ A merged layer takes no more of the disk than its layers: holes stay holes, and 
 Otherwise a guest could write little, and have a copy of its files fill the disk.
 
 Standard library only, because it also runs in a child inside a user namespace (see
-`layer_operations.py`).
+`operations.py`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import os
 import shutil
 import stat
 
-from agentgym.sandbox.holes import copy_with_holes
-from agentgym.sandbox.layer_stack import OPAQUE, is_opaque, is_real_dir, is_whiteout
-from agentgym.sandbox.removal import remove
+from agentgym.sandbox.layers.holes import copy_with_holes
+from agentgym.sandbox.layers.removal import remove
+from agentgym.sandbox.layers.stack import OPAQUE, is_opaque, is_real_dir, is_whiteout
 
 
 def squash(layers: list[str], target: str, opaque: str = OPAQUE) -> None:

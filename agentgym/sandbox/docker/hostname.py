@@ -14,9 +14,9 @@ import stat
 import tarfile
 from pathlib import Path
 
-from agentgym.sandbox.docker_layer import Allowance, add_file
-from agentgym.sandbox.layer_changes import compare
-from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack
+from agentgym.sandbox.docker.layer import Allowance, add_file
+from agentgym.sandbox.layers.changes import compare
+from agentgym.sandbox.layers.stack import TRUSTED_OPAQUE, Stack
 
 HOSTNAME = "/etc/hostname"
 

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from agentgym.sandbox.docker_engine import Engine, Image
+from agentgym.sandbox.docker.engine import Engine, Image
 from agentgym.sandbox.hostroot import (
     build_foundation,
     build_host_layer,

@@ -15,10 +15,10 @@ from agentgym import catalogue
 from agentgym.errors import AgentGymError, SandboxError
 from agentgym.protocols import FileTree
 from agentgym.records import Bounds, Capability, Change, Problem, Recipe, Snapshot
-from agentgym.sandbox.docker_bases import is_over
-from agentgym.sandbox.docker_engine import Engine, sdk_problems
-from agentgym.sandbox.docker_guest import DockerSandbox
-from agentgym.sandbox.docker_store import ImageStore
+from agentgym.sandbox.docker.bases import is_over
+from agentgym.sandbox.docker.engine import Engine, sdk_problems
+from agentgym.sandbox.docker.guest import DockerSandbox
+from agentgym.sandbox.docker.store import ImageStore
 from agentgym.sandbox.launch import guest_problems
 from agentgym.sandbox.rootimage import built, other_root, with_image, with_user
 from agentgym.sandbox.runtime import problems as runtime_problems

@@ -1,7 +1,7 @@
 """Copies files without their holes: blocks that a file counts in its size and does not occupy.
 
 Standard library only, because it also runs in a child inside a user namespace (see
-`layer_operations.py`).
+`operations.py`).
 """
 
 from __future__ import annotations

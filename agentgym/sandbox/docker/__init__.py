@@ -1,0 +1,1 @@
+"""The Docker provider: containers under the same recipes, supervisor and layers as bubblewrap's."""

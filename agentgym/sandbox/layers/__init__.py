@@ -1,0 +1,1 @@
+"""Overlay layers: reading, comparing, merging, measuring, packing and removing them."""
