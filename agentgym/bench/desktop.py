@@ -223,10 +223,10 @@ async def _trees(figure: Figure, task: Task, provider: SandboxProvider, count: i
 async def _live(figure: Figure, task: Task, provider: SandboxProvider) -> None:
     async with AsyncExitStack() as closing:
         environment = await closing.enter_async_context(Environment(task, provider))
-        total = 0.0
+        live, total = [], 0.0
         for _ in range(_LIVE):
-            episode = await environment.start(0)
-            closing.push_async_callback(episode.close)
-        for episode in environment.live:
+            live.append(await environment.start(0))
+            closing.push_async_callback(live[-1].close)
+        for episode in live:
             total += (await episode.sandbox.usage()).memory_mb or 0.0
     figure.samples.append(total)

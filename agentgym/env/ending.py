@@ -9,11 +9,12 @@ from __future__ import annotations
 import io
 import json
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from agentgym.env.hosting import STARTS, ServicesStart, prepare_services
+from agentgym.env.resources import SharedResources
 from agentgym.errors import AgentGymError, RecordError, ReplayError, UnsupportedError
 from agentgym.protocols import state_keeper
 from agentgym.record.reading import expect, read
@@ -39,10 +40,9 @@ from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.manifest import list_files
 from agentgym.verify.service_state import ServicesSeen
 
-if TYPE_CHECKING:
-    from agentgym.env.environment import Environment
-
 FORMAT: Final = "agentgym.ending/1"
+
+OnEnd = Callable[["EndedEpisode", Verdict], Awaitable[None]]
 
 BOUNDS: Final = Bounds(max_bytes=32 << 20, max_entries=20_000)
 """Bounds of the files in one final state."""
@@ -66,7 +66,7 @@ class EndedEpisode:
         grading: Its grading, if it was started ahead; it serves one judgement.
     """
 
-    environment: Environment
+    environment: SharedResources
     instance: Instance
     prepared: Prepared
     end: EpisodeEnd
@@ -135,7 +135,7 @@ class EndedEpisode:
 
 
 async def judge_kept(
-    environment: Environment,
+    environment: SharedResources,
     instance: Instance,
     steps: Sequence[Step],
     audit: Audit,
@@ -178,7 +178,7 @@ async def judge_kept(
 
 
 async def kept_files(
-    environment: Environment, instance: Instance, evidence: Mapping[str, Json], state: bytes
+    environment: SharedResources, instance: Instance, evidence: Mapping[str, Json], state: bytes
 ) -> tuple[Snapshot, Snapshot]:
     """Return the files with which an episode began, and those that it left, from its kept state.
 
@@ -189,7 +189,7 @@ async def kept_files(
 
 
 async def _restored(
-    environment: Environment, instance: Instance, evidence: Mapping[str, Json], state: bytes
+    environment: SharedResources, instance: Instance, evidence: Mapping[str, Json], state: bytes
 ) -> tuple[Prepared, ServicesSeen | None, Snapshot]:
     """Return the initial state, the services at the end and the files at the end."""
     prepared = await environment.prepare_instance(instance)

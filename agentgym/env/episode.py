@@ -10,19 +10,21 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from agentgym.env import suspension
 from agentgym.env.dynamics import Dynamics
-from agentgym.env.ending import EndedEpisode
+from agentgym.env.ending import EndedEpisode, OnEnd
 from agentgym.env.execution import Execution
 from agentgym.env.first_observation import first_observation, with_lines
 from agentgym.env.kept_calls import KeptCalls
 from agentgym.env.parts import EpisodeParts, fork_parts, make_parts
 from agentgym.env.prefix_replay import repeat
+from agentgym.env.recording import EpisodeRecording
+from agentgym.env.resources import SharedResources
 from agentgym.env.transition import Transition
 from agentgym.errors import (
     SandboxDiedError,
@@ -51,12 +53,6 @@ from agentgym.threads import to_thread
 from agentgym.verify.grade import EpisodeEnd, failed
 from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.version import versioned
-
-if TYPE_CHECKING:
-    from agentgym.env.environment import Environment
-    from agentgym.env.recording import EpisodeRecording
-
-OnEnd = Callable[[EndedEpisode, Verdict], Awaitable[None]]
 
 
 class Episode:
@@ -110,7 +106,7 @@ class Episode:
 
     @classmethod
     async def start(
-        cls, environment: Environment, instance: Instance, *, alone: bool = False
+        cls, environment: SharedResources, instance: Instance, *, alone: bool = False
     ) -> Episode:
         """Begin an episode of an instance; see `Environment.start`."""
         started_s = time.perf_counter()
@@ -251,7 +247,8 @@ class Episode:
             try:
                 child = Episode(await fork_parts(self._parts), started_s)
             except UnsupportedError as why:
-                begin = functools.partial(self.environment.start, self.instance.seed)
+                again = self.environment.task.instance(self.instance.seed)
+                begin = functools.partial(Episode.start, self.environment, again)
                 child = await repeat(self, self._parts, begin, why)
             child.parent, child.forked_at = self, len(self.steps)
             child.instance, child.first = self.instance, self.first

@@ -11,7 +11,7 @@ import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from agentgym.env.control import MESSAGE_USER
 from agentgym.env.conversation import Conversation
@@ -19,6 +19,7 @@ from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import with_services
 from agentgym.env.hosting import STARTS, prepare_services
 from agentgym.env.resolved_task import sandbox_recipe
+from agentgym.env.resources import SharedResources
 from agentgym.env.rules import GuardedRules, open_rules
 from agentgym.errors import SandboxError
 from agentgym.protocols import (
@@ -40,9 +41,6 @@ from agentgym.user.service_access import UserServiceAccess
 from agentgym.verify.milestones import open_milestones
 from agentgym.verify.thread import threaded
 from agentgym.verify.worker.pool import WORKERS
-
-if TYPE_CHECKING:
-    from agentgym.env.environment import Environment
 
 Call: TypeAlias = Callable[[Action], Awaitable[Observation]]
 
@@ -68,7 +66,7 @@ class EpisodeParts:
         kept: The files of a computer that was suspended and has not come back; else None.
     """
 
-    environment: Environment
+    environment: SharedResources
     instance: Instance
     prepared: Prepared
     sandbox: Sandbox
@@ -219,7 +217,7 @@ class EpisodeParts:
             self.backend.close()
 
 
-async def make_parts(environment: Environment, instance: Instance) -> EpisodeParts:
+async def make_parts(environment: SharedResources, instance: Instance) -> EpisodeParts:
     """Prepare an instance, start its sandbox and fork its services.
 
     The surfaces are attached later, after the rules of the task have prepared the sandbox.
@@ -266,7 +264,9 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
     )
 
 
-def _untouched(environment: Environment, prepared: Prepared) -> Callable[[], Awaitable[Sandbox]]:
+def _untouched(
+    environment: SharedResources, prepared: Prepared
+) -> Callable[[], Awaitable[Sandbox]]:
     async def start() -> Sandbox:
         return await environment.provider.start(environment.recipe, prepared.snapshot)
 
@@ -274,7 +274,7 @@ def _untouched(environment: Environment, prepared: Prepared) -> Callable[[], Awa
 
 
 def _open_rules(
-    environment: Environment, instance: Instance, prepared: Prepared, backend: Backend | None
+    environment: SharedResources, instance: Instance, prepared: Prepared, backend: Backend | None
 ) -> GuardedRules:
     """Return the rules of an episode that is about to begin.
 
@@ -301,7 +301,7 @@ def _open_rules(
 
 
 def _context(
-    environment: Environment, instance: Instance, prepared: Prepared, backend: Backend | None
+    environment: SharedResources, instance: Instance, prepared: Prepared, backend: Backend | None
 ) -> EpisodeContext:
     """Return what the rules of a task of another format may use."""
     foreign = instance.task.foreign
@@ -319,7 +319,7 @@ def _context(
     )
 
 
-def _recipe_of(environment: Environment, sandbox: TaskSandbox) -> Recipe:
+def _recipe_of(environment: SharedResources, sandbox: TaskSandbox) -> Recipe:
     """Return the recipe of another sandbox of the task.
 
     Raises:

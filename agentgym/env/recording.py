@@ -5,21 +5,43 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
-from agentgym.env.episode import Episode
+from agentgym.env.ending import OnEnd
 from agentgym.env.keeping import StateKeeping
 from agentgym.env.outcome import Ending, abandoned, failed
+from agentgym.env.resources import SharedResources
 from agentgym.env.transition import Transition
 from agentgym.errors import DiskFullError, RecordError
 from agentgym.record.recorder import PackedSteps
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import Generation, TokenUsage, Verdict
+from agentgym.records import Audit, Generation, Observation, Step, TokenUsage, Verdict
+from agentgym.task.model import Instance
 
 T = TypeVar("T")
 
 _PICTURES_HELD: Final = 4
 """Newest steps whose pictures stay in memory; dialogues show the last ones again and again."""
+
+
+class Recordable(Protocol):
+    """The parts of an episode that are recorded, and where its recording is noted."""
+
+    environment: SharedResources
+    instance: Instance
+    first: Observation
+    steps: list[Step]
+    audit: Audit
+    reset_s: float
+    began_s: float
+    forked_at: int
+    on_end: OnEnd | None
+    recording: EpisodeRecording | None
+
+    @property
+    def prepared(self) -> str:
+        """Digest of the state that the setup left; empty without a setup."""
+        ...
 
 
 class EpisodeRecording:
@@ -46,7 +68,7 @@ class EpisodeRecording:
     """
 
     def __init__(
-        self, store: RunStore, episode_id: int, episode: Episode, *, has_player: bool = True
+        self, store: RunStore, episode_id: int, episode: Recordable, *, has_player: bool = True
     ) -> None:
         self.episode_id, self._store, self._episode = episode_id, store, episode
         self.over, self.has_player = False, has_player
@@ -73,7 +95,7 @@ class EpisodeRecording:
         episode.recording = self
 
     @classmethod
-    async def begin(cls, store: RunStore, episode_id: int, episode: Episode) -> EpisodeRecording:
+    async def begin(cls, store: RunStore, episode_id: int, episode: Recordable) -> EpisodeRecording:
         """Mark the recorded episode as running and return its recording.
 
         Raises:
@@ -221,7 +243,7 @@ class EpisodeRecording:
             with contextlib.suppress(RecordError):
                 await self._end(abandoned(told or "closed before its end"))
 
-    async def fork(self, child: Episode) -> None:
+    async def fork(self, child: Recordable) -> None:
         """Begin the record of a fork: an episode of its own, which shares the steps so far.
 
         It has the plan of its parent, and no player.
@@ -231,7 +253,7 @@ class EpisodeRecording:
         """
         await self._threads.finish(self._fork, child)
 
-    def _fork(self, child: Episode) -> None:
+    def _fork(self, child: Recordable) -> None:
         if self.over:
             raise RecordError(f"the record of episode {self.episode_id} is over; start another one")
         self._take_steps()
