@@ -13,6 +13,7 @@ import typer
 from agentgym import __version__
 from agentgym.cli.agent import app as agent
 from agentgym.cli.bench import bench
+from agentgym.cli.compare import compare
 from agentgym.cli.dataset import app as dataset
 from agentgym.cli.doctor import doctor
 from agentgym.cli.eval import evaluate
@@ -71,6 +72,7 @@ _add("replay", replay, "agentgym replay runs/demo 3")
 _add("grade", grade, "agentgym grade runs/demo --grader loops --grader localisation")
 _add("regrade", regrade, "agentgym regrade runs/demo --episode 3")
 _add("report", report, "agentgym report runs/demo")
+_add("compare", compare, "agentgym compare runs/before runs/after --tasks")
 _add("score-patches", score_patches, "agentgym score-patches runs/demo --scorer heuristic")
 _add("predictions", predictions, "agentgym predictions runs/demo --out predictions.jsonl")
 _add(

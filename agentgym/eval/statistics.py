@@ -20,7 +20,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean in 0..1 with its 95% interval.
+    """A mean in 0..1, or of differences in -1..1, with its 95% interval.
 
     Attributes:
         mean: The mean; None if no episode was scored.
@@ -56,14 +56,19 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
     return math.comb(c, k) / math.comb(n, k)
 
 
-def estimate_mean(scores: Sequence[Sequence[float]]) -> Estimate:
-    """Return the mean over all episodes; `scores` holds a sequence for each task, perhaps empty."""
+def estimate_mean(scores: Sequence[Sequence[float]], *, least: float = 0.0) -> Estimate:
+    """Return the mean over all episodes; `scores` holds a sequence for each task, perhaps empty.
+
+    Args:
+        scores: Values of at most 1.
+        least: Smallest possible value: -1 for differences of scores.
+    """
     clusters = [cluster for cluster in scores if cluster]
     total = sum(len(cluster) for cluster in clusters)
     if not total:
         return Estimate(None, None, 0, left_out=len(scores))
     mean = math.fsum(x for cluster in clusters for x in cluster) / total
-    interval = _interval(clusters, mean, total) if len(clusters) > 1 else None
+    interval = _interval(clusters, mean, total, least) if len(clusters) > 1 else None
     return Estimate(mean, interval, len(clusters), len(scores) - len(clusters))
 
 
@@ -103,14 +108,16 @@ def _central_probability(theta: float, df: int) -> float:
     return 2 / math.pi * (theta + sine * series) if odd else sine * series
 
 
-def _interval(clusters: Sequence[Sequence[float]], mean: float, total: int) -> Interval | None:
+def _interval(
+    clusters: Sequence[Sequence[float]], mean: float, total: int, least: float
+) -> Interval | None:
     count = len(clusters)
     squares = math.fsum(math.fsum(x - mean for x in cluster) ** 2 for cluster in clusters)
     error = math.sqrt(count / (count - 1) * squares) / total
     reach = t_quantile(count - 1) * error
     if reach < _ROUNDING:
         return None
-    return max(0.0, mean - reach), min(1.0, mean + reach)
+    return max(least, mean - reach), min(1.0, mean + reach)
 
 
 def _check(n: int, c: int, k: int) -> None:

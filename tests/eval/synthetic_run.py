@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from agentgym.eval.settings import Settings
 from agentgym.record.store import EpisodeRow, RunStore
@@ -71,6 +72,7 @@ class Runs:
         tasks: Sequence[str] = ("demo/one-v1", "demo/two-v1"),
         agents: Sequence[str] = ("noop",),
         trials: int = 1,
+        **more: Any,
     ) -> RunStore:
         settings = Settings(
             *(tuple(tasks), tuple(agents), trials),
@@ -78,6 +80,7 @@ class Runs:
             jobs=1,
             agentgym="0.1.0",
             started="2026-01-02T03:04:05+00:00",
+            **more,
         )
         store = RunStore.create(self.folder, asdict(settings), settings.episodes())
         self._open.append(store)
