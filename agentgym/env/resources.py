@@ -1,4 +1,4 @@
-"""What the episodes of one task share: its computer, services, surfaces, tools and limits.
+"""Resources that the episodes of one task share: computer, services, surfaces, tools and limits.
 
 Everything here is found and checked once, before the first episode.
 """
