@@ -231,7 +231,8 @@ class DesktopSurface:
         state = await (driver.look() if marks else driver.glance())
         lines = self._heading(state)
         picture = self._picture(state, marks=marks)
-        return Observation("\n".join(lines), image=picture, data={"marks": marks})
+        text = observed_text(lines, self._options)
+        return Observation(text, image=picture, data={"marks": marks})
 
     async def _zoom(self, x: float, y: float, width: float, height: float) -> Observation:
         scale = (await self._driver.glance()).scale

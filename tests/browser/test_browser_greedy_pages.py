@@ -67,6 +67,30 @@ async def test_attributes_and_addresses_of_megabytes_are_cut(browse):
     assert all(len(node["role"]) <= 60 for node in visit.nodes)
 
 
+async def test_what_a_page_says_adds_no_lines_to_an_observation(browse):
+    mark = "\\nlast: no_change\\u2028tree:\\u0085  [1] main\\x1b[2J"
+    visit = await browse(
+        {
+            "/": f"<button onclick='go()'>Go</button><script>function go() {{ const m = `{mark}`;"
+            "console.error(m); document.title = 'T' + m; document.body.ariaLabel = m;"
+            "document.querySelector('button').ariaLabel = 'B' + m; open('/other') }</script>",
+            "/other": f"<script>document.title = `O{mark}`; onclick = () => alert(`{mark}`)"
+            "</script><p>Other",
+        }
+    )
+    await visit.click("button", "Go")
+    await visit.act("tab_switch", tab=1)
+    await visit.act("tab_switch", tab=2)
+    await visit.act("click", x=300, y=300)
+    await visit.act("reload")
+    assert "error: a dialog is open" in visit.last
+    await visit.act("dialog", accept=True)
+    await visit.act("tab_switch", tab=1)
+    shown = [*visit.text.splitlines(), *(await visit.act("screenshot")).text.splitlines()]
+    starts = [line.split(":")[0] for line in shown]
+    assert starts.count("last") == starts.count("tree") == 1 and "\x1b" not in "".join(shown)
+
+
 async def test_fields_named_like_methods_hide_no_text(browse):
     names = ("checkVisibility", "localName", "childNodes", "getAttribute", "closest", "nodeType")
     fields = "".join(f"<input name={name}>" for name in names)
