@@ -13,18 +13,15 @@ from agentgym.record.store import RunStore
 
 
 class Lossy(Protocol):
-    """What was played.
-
-    Attributes:
-        error: Why it has no score; empty if it has one.
-        lost: Whether a process that episodes share ended it.
-    """
+    """What was played."""
 
     @property
-    def error(self) -> str: ...
+    def error(self) -> str:
+        """Why it has no score; empty if it has one."""
 
     @property
-    def lost(self) -> bool: ...
+    def lost(self) -> bool:
+        """Whether a process that episodes share ended it."""
 
 
 P = TypeVar("P", bound=Lossy)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from web_pages import HOST
 
-from agentgym.browser import downloads, requests
+from agentgym.browser import downloads, memory, requests
+from agentgym.browser.engine import engine
+from agentgym.browser.pool import browser_pool
 from agentgym.surfaces import browser
 
 GAME = "<button onclick='score += 1'>Add</button><script>var score = 0</script>"
@@ -138,3 +140,34 @@ async def test_requests_beyond_the_log_are_refused(browse, monkeypatch):
     asked = [path for _, path, _ in visit.web.asked if path == "/ask"]
     seen = [one for one in visit.surface.audit().requests if one.url.endswith("/ask")]
     assert len(asked) == len(seen) < 9 and all(one.destructive for one in seen)
+
+
+async def test_pages_that_take_too_much_memory_together_end_one_by_one(browse, monkeypatch):
+    eater = "<script>const all = [new Uint8Array(2e8).fill(1)]; document.title = 'full'</script>"
+    neighbour = await browse("<button>Go</button>")
+    visit = await browse(
+        {
+            "/": "".join(f"<a href=/eat?{n} target=_blank rel=noopener>L{n}</a>" for n in range(4)),
+            "/eat": eater,
+        }
+    )
+    pids = await engine().run(_processes())
+    monkeypatch.setattr(memory, "MOST_MB", memory.memory_mb(pids) + 500)
+    monkeypatch.setattr(memory, "CONTEXT_MB", 0)
+    for name in ("L0", "L1", "L2", "L3"):
+        await visit.act("tab_switch", tab=1)
+        await visit.click("link", name)
+    said = ""
+    for _ in range(20):
+        for number in range(2, 6):
+            said += (await visit.act("tab_switch", tab=number)).text
+        if "the page has crashed" in said:
+            break
+    assert "the page has crashed" in said
+    await visit.act("tab_switch", tab=1)
+    assert 'link "L0"' in visit.text
+    assert 'button "Go"' in (await neighbour.act("reload")).text
+
+
+async def _processes():
+    return browser_pool().processes()
