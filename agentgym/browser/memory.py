@@ -17,7 +17,7 @@ from typing import Final, Protocol
 MOST_MB: Final = 4_000
 """Memory of a browser; more than one process may take (`agentgym.browser.launcher`)."""
 CONTEXT_MB: Final = 250
-"""What each context adds to that; a page of a usual site has less than half."""
+"""Memory that it may take for each context beside that; a usual page has less than half."""
 _EVERY_S: Final = 0.5
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 

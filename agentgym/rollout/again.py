@@ -13,7 +13,7 @@ from agentgym.record.store import RunStore
 
 
 class Lossy(Protocol):
-    """What was played."""
+    """The result of playing an episode or a tree."""
 
     @property
     def error(self) -> str:
