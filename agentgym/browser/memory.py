@@ -40,7 +40,7 @@ class Browser(Protocol):
 
 
 def memory_mb(pids: Sequence[int]) -> float:
-    """Return the proportional memory of processes, in MiB; 0 of one that cannot be read."""
+    """Return the proportional memory of processes, or what they do not share, in MiB."""
     return sum(map(_memory_kb, pids)) / 1024
 
 
@@ -60,20 +60,28 @@ def _end_excess(browser: Browser, most_mb: float) -> None:
     # Reading the proportional memory takes long, and shared pages count for each process here.
     if sum(map(_resident_mb, pids)) <= most_mb or memory_mb(pids) <= most_mb:
         return
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(OSError):
         os.kill(max(pids, key=_memory_kb), signal.SIGKILL)
 
 
 def _resident_mb(pid: int) -> float:
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES / 2**20
-    except OSError:
-        return 0.0
+    return _pages(pid)[0] * _PAGE_BYTES / 2**20
 
 
 def _memory_kb(pid: int) -> int:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
-        return 0
+        # An ordinary user may not read that of a process of a page.
+        resident, shared = _pages(pid)
+        return (resident - shared) * _PAGE_BYTES // 1024
     return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+def _pages(pid: int) -> tuple[int, int]:
+    """Return the resident pages of a process, and how many of them it shares."""
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_text().split()
+    except OSError:
+        return 0, 0
+    return int(fields[1]), int(fields[2])

@@ -17,7 +17,7 @@ def attributes(path: str, wanted: Callable[[str], bool]) -> dict[str, bytes]:
         path: The file; links are not followed.
         wanted: Whether an attribute is wanted, by its name.
     """
-    found = {}
+    found: dict[str, bytes] = {}
     try:
         names = os.listxattr(path, follow_symlinks=False)
     except OSError:  # more than the kernel lists at once, or a file system without attributes

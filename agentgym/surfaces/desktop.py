@@ -240,7 +240,8 @@ class DesktopSurface:
             message = f"the part does not lie on the picture of {scale.picture[0]} x "
             return refused(f"{message}{scale.picture[1]} pixels")
         left, top = scale.to_screen(x, y)
-        right, bottom = scale.to_screen(x + width - 1, y + height - 1)
+        # A part that is smaller than a pixel is that pixel.
+        right, bottom = scale.to_screen(x + max(width, 1) - 1, y + max(height, 1) - 1)
         part = self._driver.screen.frame[top : bottom + 1, left : right + 1]
         grown = min(self._options.width / part.shape[1], self._options.height / part.shape[0])
         size = (max(1, int(part.shape[1] * grown)), max(1, int(part.shape[0] * grown)))

@@ -188,6 +188,14 @@ async def test_titles_of_windows_add_no_lines_to_an_observation():
     await surface.close()
 
 
+async def test_a_part_that_is_smaller_than_a_pixel_is_that_pixel():
+    _, surface = await opened()
+    part = {"x": 3, "y": 2, "width": 0.25, "height": 1e-9}
+    seen = await surface.call(Action("zoom", part))
+    assert seen.effect is Effect.NO_CHANGE and seen.image.shape == (800, 800, 3)
+    await surface.close()
+
+
 async def test_elements_that_are_always_new_end_the_episode(monkeypatch):
     monkeypatch.setattr(view, "MOST_ELEMENTS", 2_500)
     computer, surface = await opened()

@@ -73,12 +73,14 @@ def _member(
     member.uname = member.gname = ""
     # Whole seconds, because a fraction would add a header to every file.
     member.mtime = int(member.mtime)
+    headers = {}
     for key in sorted(os.listxattr(path, follow_symlinks=False)):
         # The kernel takes some values that it does not give back, such as empty capabilities.
         with contextlib.suppress(OSError):
             if not key.startswith(_OVERLAY):
                 value = os.getxattr(path, key, follow_symlinks=False)
-                member.pax_headers[_XATTR + key] = value.decode("utf-8", "surrogateescape")
+                headers[_XATTR + key] = value.decode("utf-8", "surrogateescape")
+    member.pax_headers = headers
     return member
 
 
