@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from agentgym.browser.confinement import Confinement
 from agentgym.browser.executable import INSTALL, Executable, can_confine
+from agentgym.browser.memory import memory_mb, watch_memory
 from agentgym.errors import ConfigError, MissingExtraError, SurfaceError, SurfaceLostError
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class Chromium:
         self.sessions: set[Context] = set()
         self._killed = False
         self._browser: Browser | None = None
+        self._roots: list[int] = []
+        self._watching: asyncio.Task[None] | None = None
 
     async def start(self, playwright: Playwright) -> None:
         """Start the process.
@@ -115,6 +118,7 @@ class Chromium:
         except BaseException:
             self.confinement.close()
             raise
+        self._watching = asyncio.ensure_future(watch_memory(self))
 
     @property
     def browser(self) -> Browser:
@@ -141,17 +145,18 @@ class Chromium:
 
     def memory_mb(self) -> float:
         """Return the proportional memory of its processes, in MiB; 0 if it cannot be read."""
-        return sum(_memory_kb(pid) for pid in self.processes()) / 1024
+        return memory_mb(self.processes())
 
     def processes(self) -> list[int]:
         """Return the ids of its processes on the host, the launcher first."""
         script = str(self.confinement.script.parent / "control").encode()
-        roots = [
-            int(folder.name)
-            for folder in Path("/proc").iterdir()
-            if folder.name.isdigit() and script in _command_line(folder)
-        ]
-        found = list(roots)
+        if not any(script in _command_line(Path(f"/proc/{pid}")) for pid in self._roots):
+            self._roots = [
+                int(folder.name)
+                for folder in Path("/proc").iterdir()
+                if folder.name.isdigit() and script in _command_line(folder)
+            ]
+        found = list(self._roots)
         for pid in found:
             for child in _children(pid):
                 if child not in found:
@@ -165,7 +170,7 @@ class Chromium:
     def kill(self) -> None:
         """End the process without asking it, because it hangs."""
         self._killed, self.suspects = True, len(self.sessions)
-        self.confinement.close()
+        self._end()
 
     async def close(self) -> None:
         """End the process. Never raises."""
@@ -176,6 +181,11 @@ class Chromium:
             with contextlib.suppress(Error, TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
                     await browser.close()
+        self._end()
+
+    def _end(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
         self.confinement.close()
 
 
@@ -200,11 +210,3 @@ def _processor_s(pid: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _memory_kb(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)

@@ -379,6 +379,7 @@ async def fork_parts(parts: EpisodeParts) -> EpisodeParts:
             conversation=conversation,
             rules=rules,
             earlier=earlier,
+            alone=parts.alone,
         )
         made.pop_all()
     try:

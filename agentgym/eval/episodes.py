@@ -15,6 +15,7 @@ from agentgym.eval.settings import Settings
 from agentgym.protocols import Agent, SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Step
+from agentgym.rollout.again import once_more_if_lost
 from agentgym.rollout.run import EpisodeResult, run_episode
 from agentgym.task.load import find_task
 from agentgym.threads import to_thread
@@ -59,15 +60,15 @@ class Episodes:
         Raises:
             RecordError: It cannot be recorded.
         """
-        result = await self._play(store, row, on_step)
-        if not result.lost:
-            return result
-        await store.threads.finish(store.reset_episode, row.id)
-        again = await store.threads.finish(store.episode, row.id)
-        return await self._play(store, again, on_step, f"played again: {result.error}")
+
+        async def play(note: str) -> EpisodeResult:
+            planned = await store.threads.finish(store.episode, row.id) if note else row
+            return await self._play(store, planned, on_step, note)
+
+        return await once_more_if_lost(play, store, row.id)
 
     async def _play(
-        self, store: RunStore, row: EpisodeRow, on_step: Callable[[Step], None], note: str = ""
+        self, store: RunStore, row: EpisodeRow, on_step: Callable[[Step], None], note: str
     ) -> EpisodeResult:
         settings = self._settings
         try:

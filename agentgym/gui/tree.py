@@ -70,8 +70,8 @@ def digest_of(nodes: Sequence[Mapping[str, Any]], scroll: Sequence[int]) -> str:
     return hashlib.sha256(json.dumps([seen, list(scroll)]).encode()).hexdigest()
 
 
-def bounded_lines(lines: Sequence[str], cut: int, most_bytes: int) -> tuple[str, int]:
-    """Return lines as one text of bounded size, and how many nodes are left out."""
+def bounded_lines(lines: Sequence[str], cut: int, most_bytes: int) -> tuple[list[str], int]:
+    """Return the first lines, of bounded size, and how many nodes are left out."""
     size, kept = 0, 0
     for line in lines:
         size += len(line.encode()) + 1
@@ -82,7 +82,7 @@ def bounded_lines(lines: Sequence[str], cut: int, most_bytes: int) -> tuple[str,
     shown = list(lines[:kept])
     if left:
         shown.append(f"  (truncated: {left} more nodes)")
-    return "\n".join(shown), left
+    return shown, left
 
 
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> list[str]:

@@ -23,7 +23,7 @@ from agentgym.protocols import ASGIMessage, Sites, SurfaceContext
 from agentgym.records import Action, Audit, Image, Json, Observation, SurfaceConfig, ToolSpec
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.surfaces.browser_observations import DATA_BYTES, BrowserObservations, BrowserOptions
-from agentgym.surfaces.graphical import limits_of, read_options, refused
+from agentgym.surfaces.graphical import limits_of, one_line, read_options, refused
 from agentgym.surfaces.truncation import bounded
 
 T = TypeVar("T")
@@ -318,7 +318,7 @@ class BrowserSurface:
         if state.picture is None:
             return refused(f"no picture can be taken: {state.view.blocked or 'the page is busy'}")
         return Observation(
-            f"url: {state.view.url}\ntitle: {state.view.title}",
+            f"url: {one_line(state.view.url)}\ntitle: {one_line(state.view.title)}",
             image=self._observations.picture(state, marks=marks),
             data={"url": state.view.url, "marks": marks},
         )

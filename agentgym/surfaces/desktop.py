@@ -231,7 +231,8 @@ class DesktopSurface:
         state = await (driver.look() if marks else driver.glance())
         lines = self._heading(state)
         picture = self._picture(state, marks=marks)
-        return Observation("\n".join(lines), image=picture, data={"marks": marks})
+        text = observed_text(lines, self._options)
+        return Observation(text, image=picture, data={"marks": marks})
 
     async def _zoom(self, x: float, y: float, width: float, height: float) -> Observation:
         scale = (await self._driver.glance()).scale
@@ -239,7 +240,8 @@ class DesktopSurface:
             message = f"the part does not lie on the picture of {scale.picture[0]} x "
             return refused(f"{message}{scale.picture[1]} pixels")
         left, top = scale.to_screen(x, y)
-        right, bottom = scale.to_screen(x + width - 1, y + height - 1)
+        # A part that is smaller than a pixel is that pixel.
+        right, bottom = scale.to_screen(x + max(width, 1) - 1, y + max(height, 1) - 1)
         part = self._driver.screen.frame[top : bottom + 1, left : right + 1]
         grown = min(self._options.width / part.shape[1], self._options.height / part.shape[0])
         size = (max(1, int(part.shape[1] * grown)), max(1, int(part.shape[0] * grown)))

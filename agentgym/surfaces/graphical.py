@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -14,6 +15,7 @@ from agentgym.records import Effect, Json, Observation, ObservationLimits
 from agentgym.surfaces.truncation import bounded
 
 _REMARKS_BYTES: Final = 16_384
+_UNPRINTED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 EFFECTS: Final = {
     None: Effect.NO_CHANGE,
     "no_change": Effect.NO_CHANGE,
@@ -84,9 +86,29 @@ def limits_of(
     )
 
 
+def one_line(text: str) -> str:
+    """Return a text of a page or an application as one line, with escapes as in JSON.
+
+    What it says can then not be taken for lines of the observation. Ends of lines are those of
+    `str.splitlines`.
+    """
+    return _UNPRINTED.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(character: str) -> str:
+    told = json.dumps(character)[1:-1]
+    return told if told != character else f"\\u{ord(character):04x}"
+
+
 def observed_text(lines: Sequence[str], options: GraphicalOptions) -> str:
-    """Return the text of an observation, whose remarks are bounded too."""
-    return bounded("\n".join(lines), most=options.text_bytes + _REMARKS_BYTES // 2)
+    """Return the text of an observation, whose remarks are bounded too.
+
+    Args:
+        lines: Its lines; a line end within one of them is shown as an escape.
+        options: Options of the surface.
+    """
+    text = "\n".join(map(one_line, lines))
+    return bounded(text, most=options.text_bytes + _REMARKS_BYTES // 2)
 
 
 def outcome_line(outcome: str | None, error: str) -> str:
@@ -138,8 +160,8 @@ class TreeTeller:
             cut: Number of nodes that the tree does not hold.
             documents: What the tree is of; trees of others are told whole.
         """
-        text, left = bounded_lines(lines, cut, self._options.text_bytes)
+        shown, left = bounded_lines(lines, cut, self._options.text_bytes)
         told, self._told = self._told, (documents, lines)
         if self._options.diff and told is not None and told[0] == documents:
             return ["tree, what has changed:", *changed_lines(told[1], lines)], left
-        return ["tree:", text], left
+        return ["tree:", *shown], left

@@ -20,6 +20,7 @@ from agentgym.errors import AgentGymError, RecordError, UnsupportedError
 from agentgym.record.episode_rows import EpisodePlan
 from agentgym.record.store import RunStore
 from agentgym.records import Generation, Step
+from agentgym.rollout.again import once_more_if_lost
 from agentgym.rollout.run import EpisodeResult, run_episode
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.samples import EpisodeTokens, episode_tokens
@@ -153,15 +154,25 @@ class Rollouts:
             began_s = time.monotonic()
             episode_id = await self._planned(assignment, attempt)
             policy = self._make_policy(assignment, str(attempt))
-            result = await run_episode(
-                self._environments[assignment.task],
-                policy,
-                seed=assignment.seed,
-                store=self._store,
-                episode_id=episode_id,
-                on_step=steps.append,
-                step_tests=self._step_rewards is not None and self._step_rewards.runs_tests,
-            )
+
+            async def play(note: str) -> EpisodeResult:
+                nonlocal policy
+                if note:
+                    steps.clear()
+                    policy = self._make_policy(assignment, str(attempt))
+                return await run_episode(
+                    self._environments[assignment.task],
+                    policy,
+                    seed=assignment.seed,
+                    store=self._store,
+                    episode_id=episode_id,
+                    on_step=steps.append,
+                    step_tests=self._step_rewards is not None and self._step_rewards.runs_tests,
+                    alone=bool(note),
+                    note=note,
+                )
+
+            result = await once_more_if_lost(play, self._store, episode_id)
             self.busy_s += time.monotonic() - began_s
             self.episodes += 1
         if not result.verdict.scored:
@@ -208,29 +219,63 @@ class Rollouts:
     async def _grow(self, assignment: Assignment, attempt: int) -> Group:
         assert self._tree is not None
         async with self._slots:
-            began_s, played, reason = time.monotonic(), None, ""
-            environment = self._environments[assignment.task]
+            began_s = time.monotonic()
             episode_id = await self._planned(assignment, attempt)
-            record = None if self._store is None else (self._store, episode_id or 0)
-            try:
-                played = await play_tree(
-                    environment,
-                    lambda name: self._make_policy(assignment, f"{attempt} {name}"),
-                    assignment.seed,
-                    self._tree,
-                    record=record,
-                )
-            except UnsupportedError:
-                raise
-            except Exception as error:  # It is missing data, as an episode of its own is.
-                first = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
-                if isinstance(first, RecordError):
-                    raise first from error
-                reason = f"{type(first).__name__}: {first}"
-                if record is not None:
-                    await self._end(*record, environment, failed(first), began_s)
+
+            async def play(note: str) -> _Grown:
+                return await self._grown(assignment, attempt, episode_id, alone=bool(note))
+
+            grown = await once_more_if_lost(play, self._store, episode_id)
             self.busy_s += time.monotonic() - began_s
-        return _unscored(assignment, reason) if played is None else _leaves(assignment, played)
+        if grown.tree is None:
+            return _unscored(assignment, grown.error)
+        return _leaves(assignment, grown.tree)
+
+    async def _grown(
+        self, assignment: Assignment, attempt: int, episode_id: int | None, *, alone: bool
+    ) -> _Grown:
+        """Grow the tree of an attempt; a tree that breaks is missing data, as an episode is."""
+        assert self._tree is not None
+        began_s = time.monotonic()
+        environment = self._environments[assignment.task]
+        record = None if self._store is None else (self._store, episode_id or 0)
+        try:
+            tree = await play_tree(
+                environment,
+                lambda name: self._make_policy(assignment, f"{attempt} {name}"),
+                assignment.seed,
+                self._tree,
+                record=record,
+                alone=alone,
+            )
+        except UnsupportedError:
+            raise
+        except Exception as error:
+            first = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+            if isinstance(first, RecordError):
+                raise first from error
+            ending = failed(first)
+            if record is not None:
+                await self._end(*record, environment, ending, began_s)
+            return _Grown(None, f"{type(first).__name__}: {first}", ending.lost)
+        ended = [node.result for node in tree.nodes if node.result is not None]
+        lost = next((result for result in ended if result.lost), None)
+        return _Grown(tree, "" if lost is None else lost.error, lost is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """The tree of an attempt.
+
+    Attributes:
+        tree: None if it broke.
+        error: Why it broke, or a leaf was lost.
+        lost: Whether a process that episodes share ended it or one of its leaves.
+    """
+
+    tree: EpisodeTree | None
+    error: str
+    lost: bool
 
 
 def plan_of(assignment: Assignment, attempt: int) -> EpisodePlan:

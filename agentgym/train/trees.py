@@ -116,6 +116,7 @@ async def play_tree(
     config: TreeConfig,
     *,
     record: tuple[RunStore, int] | None = None,
+    alone: bool = False,
 ) -> EpisodeTree:
     """Play a tree.
 
@@ -127,12 +128,13 @@ async def play_tree(
         config: Where to branch, and how often.
         record: A run and the id of a planned episode in it, which becomes the root; the forks
             become episodes of the run, too. None: nothing is recorded.
+        alone: Whether its episodes share no process with other episodes; see `Environment.start`.
 
     Raises:
         UnsupportedError: An episode of this environment cannot be forked.
         AgentGymError: The root episode cannot be started.
     """
-    return await _Player(environment, make_policy, seed, config).play(record)
+    return await _Player(environment, make_policy, seed, config).play(record, alone=alone)
 
 
 class _Player:
@@ -151,8 +153,8 @@ class _Player:
         self._episodes: list[Episode] = []
         self._unsupported: UnsupportedError | None = None
 
-    async def play(self, record: tuple[RunStore, int] | None) -> EpisodeTree:
-        episode = await self._environment.start(self._seed)
+    async def play(self, record: tuple[RunStore, int] | None, *, alone: bool) -> EpisodeTree:
+        episode = await self._environment.start(self._seed, alone=alone)
         self._episodes.append(episode)
         try:
             if record is not None:

@@ -73,13 +73,14 @@ def _member(
     member.uname = member.gname = ""
     # Whole seconds, because a fraction would add a header to every file.
     member.mtime = int(member.mtime)
-    member.pax_headers = {
-        _XATTR + key: os.getxattr(path, key, follow_symlinks=False).decode(
-            "utf-8", "surrogateescape"
-        )
-        for key in sorted(os.listxattr(path, follow_symlinks=False))
-        if not key.startswith(_OVERLAY)
-    }
+    headers = {}
+    for key in sorted(os.listxattr(path, follow_symlinks=False)):
+        # The kernel takes some values that it does not give back, such as empty capabilities.
+        with contextlib.suppress(OSError):
+            if not key.startswith(_OVERLAY):
+                value = os.getxattr(path, key, follow_symlinks=False)
+                headers[_XATTR + key] = value.decode("utf-8", "surrogateescape")
+    member.pax_headers = headers
     return member
 
 

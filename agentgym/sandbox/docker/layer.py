@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import IO
 
 from agentgym.errors import SandboxError
+from agentgym.sandbox.layers.attributes import attributes, is_keyword
 from agentgym.sandbox.layers.changes import compare
-from agentgym.sandbox.layers.delta import is_keyword, set_time
+from agentgym.sandbox.layers.delta import set_time
 from agentgym.sandbox.layers.stack import (
     TRUSTED_OPAQUE,
     Stack,
@@ -260,11 +261,11 @@ class _Watched(io.RawIOBase):
 
 def _attributes(path: str, opaque: str) -> dict[str, bytes]:
     """Return the extended attributes of a file itself, without those of the overlay."""
-    found = {}
-    for key in os.listxattr(path, follow_symlinks=False):
-        if key != opaque and not key.startswith("trusted.") and is_keyword(key):
-            found[key] = os.getxattr(path, key, follow_symlinks=False)
-    return found
+
+    def is_kept(name: str) -> bool:
+        return name != opaque and not name.startswith("trusted.") and is_keyword(name)
+
+    return attributes(path, is_kept)
 
 
 def write_image(

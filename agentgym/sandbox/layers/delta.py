@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
+from agentgym.sandbox.layers.attributes import attributes, is_keyword
 from agentgym.sandbox.layers.holes import data_parts
 
 _BLOCK = tarfile.BLOCKSIZE
@@ -189,29 +190,20 @@ def _is_whiteout(info: os.stat_result) -> bool:
     return stat.S_ISCHR(info.st_mode) and info.st_rdev == 0
 
 
-def is_keyword(attribute: str) -> bool:
-    """Return whether a pax header can name an extended attribute; a guest chooses any bytes."""
-    try:
-        attribute.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return "=" not in attribute
-
-
 def _attributes(path: str, opaque: str, budget: _Budget) -> dict[str, str]:
     found = {}
-    for key in os.listxattr(path, follow_symlinks=False):
+    for key, value in attributes(path, lambda name: name == opaque or _is_kept(name)).items():
         if key == opaque:
             found[_OPAQUE] = "y"
-        elif (
-            key.startswith(_KEPT_ATTRIBUTES)
-            and not key.startswith("user.overlay.")
-            and is_keyword(key)
-        ):
-            value = os.getxattr(path, key, follow_symlinks=False)
+        else:
             budget.data(len(value))
             found[_XATTR + key] = value.decode("utf-8", "surrogateescape")
     return found
+
+
+def _is_kept(name: str) -> bool:
+    kept = name.startswith(_KEPT_ATTRIBUTES) and not name.startswith("user.overlay.")
+    return kept and is_keyword(name)
 
 
 def _add_file(

@@ -1,0 +1,49 @@
+"""Plays an episode once more where a process that it shared with others ended it.
+
+The second time it has that process for itself. If it ends again, the episode is to blame and is
+judged, so that no policy leaves the mean by ending what episodes share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from agentgym.record.store import RunStore
+
+
+class Lossy(Protocol):
+    """The result of playing an episode or a tree."""
+
+    @property
+    def error(self) -> str:
+        """Why it has no score; empty if it has one."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether a process that episodes share ended it."""
+
+
+P = TypeVar("P", bound=Lossy)
+
+
+async def once_more_if_lost(
+    play: Callable[[str], Awaitable[P]], store: RunStore | None, episode_id: int | None
+) -> P:
+    """Return what was played, the first time or the second.
+
+    Args:
+        play: Plays it. Its argument is empty the first time, and then says why it is played again:
+            it has to share no process with other episodes.
+        store: Where it is recorded; its steps are removed before it is played again.
+        episode_id: Which episode of the store it is.
+
+    Raises:
+        RecordError: It cannot be recorded.
+    """
+    played = await play("")
+    if not played.lost:
+        return played
+    if store is not None and episode_id is not None:
+        await store.threads.finish(store.reset_episode, episode_id)
+    return await play(f"played again: {played.error}")
