@@ -22,11 +22,13 @@ from agentgym.chat.endpoint import (
     EndlessReplyError,
     Endpoint,
     EndpointError,
+    UnreadableReplyError,
     is_server_failure,
     may_be_content,
 )
 from agentgym.chat.spec import read_model
 from agentgym.chat.toolcalls import (
+    UNREADABLE,
     ChatMessage,
     UnusableReplyError,
     correction,
@@ -246,8 +248,9 @@ class ModelUser:
         problems: list[str] = []
         while len(problems) < ASKS:
             tools = self._tools if len(calls) < MOST_CALLS else []
-            message = await self._ask(corrections, tools)
+            message = Message()
             try:
+                message = await self._ask(corrections, tools)
                 action = _chosen(message, tools)
                 if action.tool == ANSWER:
                     answer = _read_answer(action)
@@ -276,6 +279,8 @@ class ModelUser:
             self._endpoint = Endpoint(address, timeout_s=options.timeout_s, retries=options.retries)
         try:
             return (await self._endpoint.complete(request)).message
+        except UnreadableReplyError as error:
+            raise UnusableReplyError(UNREADABLE) from error
         except EndpointError as error:
             # A model that is slow, or a server that is down, does not answer the notes either.
             late = isinstance(error, EndlessReplyError)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from chat_server import Endless, Raw, Status, call, says
+from chat_server import Dropped, Endless, Raw, Status, call, says
 
 from agentgym.chat import endpoint
 from agentgym.errors import ConfigError, UserError
@@ -259,8 +259,18 @@ async def test_a_result_that_floods_the_model_is_cut(serve):
     assert [turn.text for turn in turns] == ["Fine.", "Fine."]
 
 
-async def test_a_text_on_which_the_server_fails_does_not_cost_the_user_its_answer(serve):
-    server = serve(provoked(Status(500, "Failed to parse input at pos 3")))
+async def test_a_call_that_the_server_cannot_read_is_made_again(serve):
+    fails = iter([Status(500, "error parsing tool call: raw='{'")])
+    server = serve(looks_first(lambda request: next(fails, None)))
+    await talk("Hello")
+    assert "could not be read" in server.requests[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    "failure", [Status(500, "odd"), Status(500, "Failed to parse input at pos 3"), Dropped()]
+)
+async def test_a_text_on_which_the_server_fails_does_not_cost_the_user_its_answer(serve, failure):
+    server = serve(provoked(failure))
     turns, _ = await talk("A POISON for you", "And now?", argument="test?retries=0")
     assert turns == [UserTurn("Fine.")] * 2
     assert "cannot be shown" in json.dumps(server.requests[-1])
