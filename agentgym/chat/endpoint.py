@@ -60,9 +60,7 @@ class EndpointError(Exception):
         broke_off: Whether the server was reached and the connection ended before the reply did.
     """
 
-    def __init__(
-        self, message: str, status: int | None = None, *, broke_off: bool = False
-    ) -> None:
+    def __init__(self, message: str, status: int | None = None, *, broke_off: bool = False) -> None:
         self.status, self.broke_off = status, broke_off
         super().__init__(message)
 

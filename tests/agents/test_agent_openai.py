@@ -364,7 +364,12 @@ def fails_at(mark, failure, *, every=1):
 
 @pytest.mark.parametrize(
     "failure",
-    [Status(500, "unexpected"), Status(504, "gateway"), Dropped(), Raw(b'{"error": {"code": 502}}')],
+    [
+        Status(500, "unexpected"),
+        Status(504, "gateway"),
+        Dropped(),
+        Raw(b'{"error": {"code": 502}}'),
+    ],
     ids=["500", "504", "dropped", "502-in-a-body"],
 )
 @pytest.mark.parametrize("mark", ["Say hello", "echo hello"], ids=["first", "later"])

@@ -33,7 +33,7 @@ FILTERED = [
 UNREADABLE = [
     (400, {"code": "tool_use_failed"}, "Failed to call a function. See 'failed_generation'"),
     (400, {"code": "json_validate_failed"}, "Failed to generate JSON."),
-    (500, {}, "error parsing tool call: raw='{\"note\": \"my quota\"', err=unexpected end"),
+    (500, {}, 'error parsing tool call: raw=\'{"note": "my quota"\', err=unexpected end'),
     (500, {"type": "server_error"}, "Failed to parse input at pos 12: <tool_call>"),
     (500, {}, "The model produced output that does not match the expected peg-native format"),
     (500, {}, "[json.exception.type_error.316] invalid UTF-8 byte at index 4: 0xE2"),
@@ -57,7 +57,8 @@ OTHER = [
 
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [(row, meant) for meant, rows in zip(Refusal, (TOO_LONG, FILTERED, UNREADABLE, OTHER), strict=True)
+    [(row, meant)
+     for meant, rows in zip(Refusal, (TOO_LONG, FILTERED, UNREADABLE, OTHER), strict=True)
      for row in rows],
 )  # fmt: skip
 def test_a_refusal_is_understood(said, meant):
