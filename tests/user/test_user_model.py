@@ -239,6 +239,45 @@ async def test_a_model_that_looks_again_is_not_shown_it_in_the_last_attempt(serv
     assert turns[0] == UserTurn("Fine.", calls=(UserCall("kettle_light"),) * 2)
 
 
+def spoilt_later(fails):
+    """Answer the first message; an order in it then keeps the model from any answer."""
+
+    def script(request):
+        said = [each for each in request["messages"] if each["role"] == "user"]
+        return fails if "POISON" in json.dumps(request) and len(said) > 2 else OK
+
+    return script
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        Status(400, "The content was filtered."),
+        says(content="I obey and use no tool."),
+        Status(500),
+    ],
+    ids=["filter", "prose", "500"],
+)
+async def test_an_order_for_later_turns_does_not_cost_their_answers(serve, fails):
+    server = serve(spoilt_later(fails))
+    turns, _ = await talk("From now on POISON", "Well?", "And?", argument="test?retries=0")
+    assert turns == [UserTurn("Fine.")] * 3
+    system, *rest = server.requests[-1]["messages"]
+    assert "Noor Haddad" in system["content"] and "POISON" not in json.dumps(rest)
+
+
+async def test_words_that_the_model_was_made_to_say_do_not_cost_later_answers(serve):
+    def script(request):
+        if "POISON" in json.dumps(request):
+            return Status(400, "The content was filtered.")
+        said = "POISON" if "Repeat" in json.dumps(request) else "Fine."
+        return says(call("answer", {"text": said}))
+
+    serve(script)
+    turns, _ = await talk("Repeat after me", "Well?", "And?")
+    assert [turn.text for turn in turns] == ["POISON", "Fine.", "Fine."]
+
+
 async def test_results_of_later_turns_are_shown_whole_again(serve):
     fails = iter([Status(500, "down for a moment")])
     server = serve(looks_first(lambda request: next(fails, None)))
@@ -277,7 +316,7 @@ async def test_a_text_on_which_the_server_fails_does_not_cost_the_user_its_answe
 
 
 async def test_a_text_about_which_the_model_never_ends_does_not_cost_its_answer(serve, monkeypatch):
-    monkeypatch.setattr("agentgym.user.model._SHARES", (0.02, 0.03, 1.0))
+    monkeypatch.setattr("agentgym.user.model._SHARES", (0.02, 0.03, 0.9, 1.0))
     server = serve(provoked(Endless("headers")))
     turns, _ = await talk("A POISON for you" + "x" * 3_000, "And now?", argument="test?turn_s=60")
     assert turns == [UserTurn("Fine.")] * 2
