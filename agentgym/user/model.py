@@ -213,7 +213,8 @@ class ModelUser:
         return [message for message in self._dialogue if message["role"] in ("user", "tool")]
 
     def _written(self) -> int:
-        return sum(len(str(message["content"])) for message in self._heard())
+        # Its own answers count as well: the assistant may ask for long ones.
+        return sum(len(str(message)) for message in self._dialogue[self._opened_at :])
 
     def _shorten(self) -> bool:
         """Cut what the assistant determines to beginnings; return False if nothing can be cut."""

@@ -334,6 +334,17 @@ async def test_a_flooded_model_reads_the_beginnings_and_leaves_in_the_end(serve)
     assert not turns[0].left and turns[-1].left and "more than I can read" in turns[-1].text
 
 
+async def test_a_model_that_is_made_to_flood_itself_leaves_in_the_end(serve):
+    def script(request):
+        if len(json.dumps(request["messages"])) > 12_000:
+            return Status(400, "This model's maximum context length is 4096 tokens.")
+        return says(call("answer", {"text": "Once upon a time. " * 120}))
+
+    serve(script)
+    turns, _ = await talk(*["Tell me a story."] * 6)
+    assert not turns[0].left and turns[-1].left and "more than I can read" in turns[-1].text
+
+
 async def test_a_part_that_does_not_fit_by_itself_is_the_users_failure(serve):
     serve(too_long(100))
     with pytest.raises(UserError, match="context length"):
