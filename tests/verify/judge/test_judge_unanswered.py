@@ -196,6 +196,18 @@ def test_a_text_that_makes_it_write_without_end_is_not_met(
     assert "left out" in json.dumps(server.requests[-1]) and other.votes
 
 
+def test_late_replies_take_no_more_than_the_time_for_a_criterion(
+    serve: Any, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentgym.verify.judge.model.PROMPT_SHARE", 2)
+    serve(provoked(writes_on_and_on))
+    judge = make("reader?retries=0&timeout_s=2&grading_s=4")
+    found = judge.decide(SAYS, [SHORT], timeout_s=judge.grading_s)
+    assert (found.met, found.score) == (Met.NO, 0.0)
+    # The page's own example: a reply about all, one about less, one about an empty exhibit.
+    assert make("reader?timeout_s=300").grading_s >= 2.25 * 300
+
+
 def test_a_text_beside_one_that_makes_it_late_is_shown_to_others(
     serve: Any, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
