@@ -86,14 +86,14 @@ class Options(BaseModel):
     Attributes:
         temperature: Sampling temperature; the server's default if absent.
         timeout_s: Seconds one reply may take, retries included.
-        turn_s: Seconds a whole turn may take.
+        turn_s: Seconds a whole turn may take; an episode waits for no more than half an hour.
         retries: Attempts after the first, on 429, 5xx and broken connections.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     temperature: float | None = Field(None, ge=0)
     timeout_s: float = Field(120.0, gt=0)
-    turn_s: float = Field(300.0, gt=0)
+    turn_s: float = Field(300.0, gt=0, le=1_800)
     retries: int = Field(4, ge=0)
 
 
