@@ -22,7 +22,7 @@ class UnusableReplyError(ValueError):
 UNREADABLE = (
     "Your tool call could not be read. Make it again, with its arguments as one JSON object."
 )
-"""What a model is told whose call the server cannot read."""
+"""The answer to a model whose call the server cannot read."""
 
 
 def usable_calls(message: Message, finish_reason: str = "") -> tuple[Action, ...]:
