@@ -100,7 +100,7 @@ class CounterEpisode:
         self.instance = SimpleNamespace(task=task, seed=seed, params=task.params, instruction=told)
         self.steps = []
         self.audit = Audit()
-        self.reset_s, self.began_s, self.waited_s = 0.125, time.time(), 0.0
+        self.reset_s, self.began_s, self.waited_s, self.asks_user = 0.125, time.time(), 0.0, False
         self.prepared = environment.prepared
         self.on_end = self.recording = None
         self.closed = self.over = False

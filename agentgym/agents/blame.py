@@ -19,6 +19,7 @@ from types import FrameType, TracebackType
 from typing import Final
 
 from agentgym.agents.settled import plain_generation, plain_usage
+from agentgym.chat.refusals import Refusal, read_refusal
 from agentgym.errors import AgentError, PolicyError, pass_interruptions
 from agentgym.records import TokenUsage
 from agentgym.records.bounds import MAX_GENERATIONS, flaw_of_generations, flaw_of_usage
@@ -139,7 +140,10 @@ def _path(frame: FrameType) -> str:
 def _is_refusal(error: BaseException) -> bool:
     """Return whether an exception carries an HTTP status that the server or the account caused."""
     status = _status(error)
-    return status is not None and (status in _STATUSES or status >= 500)
+    if status is None or not (status in _STATUSES or status >= 500):
+        return False
+    # A server that cannot read the call of its model answers 500.
+    return read_refusal(status, None, _text(error)) is not Refusal.REPLY
 
 
 def _status(error: BaseException) -> int | None:

@@ -8,7 +8,8 @@ which failure is the model's own. Transport is in `endpoint`, the dialogue in `d
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, Json
@@ -22,10 +23,13 @@ from agentgym.chat.endpoint import (
     DialogueError,
     Endpoint,
     EndpointError,
+    UnreadableReplyError,
+    is_server_failure,
 )
 from agentgym.chat.picture import RecentPictures
 from agentgym.chat.spec import read_model
 from agentgym.chat.toolcalls import (
+    UNREADABLE,
     ChatMessage,
     UnusableReplyError,
     correction,
@@ -47,6 +51,8 @@ from agentgym.surfaces.selection import picked
 from agentgym.threads import COMPUTING
 
 ASKS = 3
+CONTROLS = 2
+"""Answers to another dialogue that show that a server works which keeps failing at one."""
 EXAMPLE = "openai:gpt-x?stream=true&temperature=0"
 
 _SAID_CHARS = 2_000
@@ -54,6 +60,8 @@ _KEPT = ("submit", "give_up", "message_user")
 """Tools of every episode, which the option `tools` does not take away."""
 
 _REASON_CHARS = 200
+_CONTROL = "Say OK."
+_CONTROL_TOKENS = 16
 _REFUSED = (400, 413, 422)
 """Statuses with which a server refuses the content of a request."""
 
@@ -164,6 +172,10 @@ class OpenAIAgent:
             try:
                 self._check_budget(history, usage)
                 completion = await self._asked(observation, tools, history, corrections)
+            except UnreadableReplyError as error:
+                corrections.append({"role": "user", "content": UNREADABLE})
+                nudges.append(Nudge(str(error)[:_SAID_CHARS], UNREADABLE))
+                continue
             except AgentError as error:
                 error.usage = usage  # of the earlier replies, which no step counts
                 error.generations = tuple(made)
@@ -229,8 +241,11 @@ class OpenAIAgent:
         corrections: list[ChatMessage],
     ) -> Completion:
         """Ask the model; if that fails, classify whose failure it is."""
+        ask = functools.partial(self._ask, observation, tools, history, corrections)
         try:
-            return await self._ask(observation, tools, history, corrections)
+            return await self._provoked(ask, observation, tools)
+        except UnreadableReplyError:
+            raise
         except DialogueError as error:
             raise PolicyError(str(error)) from error
         except EndpointError as error:
@@ -240,6 +255,56 @@ class OpenAIAgent:
                 raise PolicyError(str(error)) from error
             raise AgentError(str(error)) from error
 
+    async def _provoked(
+        self,
+        ask: Callable[[], Awaitable[Completion]],
+        observation: Observation,
+        tools: Sequence[ToolSpec],
+    ) -> Completion:
+        """Ask; if the server keeps failing at it alone, the model is at fault.
+
+        A server fails at a reply that it cannot parse, and a gateway at one that does not end. It
+        is asked for a word, then once more for a reply. One that is down fails at both, and one
+        that fails now and then has to answer each word at once and to fail in every attempt.
+
+        Raises:
+            DialogueError: Only the dialogue, or the reply to it, makes the server fail.
+            EndpointError: The request failed for another reason.
+        """
+        for _ in range(CONTROLS):
+            try:
+                return await ask()
+            except EndpointError as error:
+                if isinstance(error, DialogueError) or not is_server_failure(error):
+                    raise
+                if not await self._answers(observation, tools):
+                    raise
+        try:
+            return await ask()
+        except EndpointError as error:
+            if isinstance(error, DialogueError) or not is_server_failure(error):
+                raise
+            told = f"{error}; it answers another dialogue at once"
+            raise DialogueError(told, error.status) from error
+
+    async def _answers(self, observation: Observation, tools: Sequence[ToolSpec]) -> bool:
+        """Return whether the server answers a dialogue without words of the task and the model."""
+        briefing = replace(self._briefing, instruction=_CONTROL)
+        messages, _ = compose(briefing, observation, (), 0, pictures=self._pictures.part)
+        request = self._request(tools)
+        options = self._options
+        endpoint = Endpoint(self._address, timeout_s=options.timeout_s, retries=0)
+        try:
+            bound = {self._length_name: _CONTROL_TOKENS}
+            await endpoint.complete({**request, "messages": messages, **bound})
+        except DialogueError:
+            return True
+        except EndpointError as error:
+            return error.status in _REFUSED
+        finally:
+            await endpoint.close()
+        return True
+
     async def _ask(
         self,
         observation: Observation,
@@ -248,11 +313,7 @@ class OpenAIAgent:
         corrections: list[ChatMessage],
     ) -> Completion:
         """Send the dialogue; if the server finds it too long, send half of it."""
-        request = {
-            "model": self._model,
-            "tools": [tool.to_openai() for tool in tools],
-            **self._options.request(),
-        }
+        request = self._request(tools)
         first = None if history else observation
         several = self._options.parallel_tool_calls is True
         budget = self._options.context_tokens - text_tokens(request["tools"])
@@ -271,6 +332,13 @@ class OpenAIAgent:
         except ContextLengthError:
             messages, _ = await COMPUTING.run(composing, size // 2)
             return await self._send({**request, "messages": messages + corrections})
+
+    def _request(self, tools: Sequence[ToolSpec]) -> dict[str, Any]:
+        return {
+            "model": self._model,
+            "tools": [tool.to_openai() for tool in tools],
+            **self._options.request(),
+        }
 
     async def _send(self, request: dict[str, Any]) -> Completion:
         """Send a request, with the limit on the reply under the name that the server expects."""

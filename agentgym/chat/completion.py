@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from agentgym.chat.tokens import TokenCollector
 from agentgym.records import Json, TokenTrace, TokenUsage
@@ -52,12 +52,24 @@ class ErrorReplyError(ReplyError):
         super().__init__(message)
 
 
+def _as_text(value: object) -> object:
+    """Write a value that some servers pass on as the model wrote it, in place of text."""
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _as_name(value: object) -> object:
+    return value if isinstance(value, str) else None
+
+
 class Function(BaseModel):
-    """Name and arguments of a call; the arguments are JSON text and may be broken."""
+    """Name and arguments of a call; the arguments are JSON text and may be broken.
+
+    A model may write either as another type, and some servers pass that on.
+    """
 
     model_config = ConfigDict(extra="allow")
-    name: str | None = None
-    arguments: str | None = None
+    name: Annotated[str | None, BeforeValidator(_as_name)] = None
+    arguments: Annotated[str | None, BeforeValidator(_as_text)] = None
 
 
 class ToolCall(BaseModel):
@@ -208,7 +220,8 @@ def excerpt(body: bytes) -> str:
 
 def _read(body: bytes, clean: Callable[[Any], Any]) -> _Body:
     try:
-        value = clean(json.loads(body))
+        # A model may write half of a character.
+        value = clean(json.loads(body.decode(json.detect_encoding(body), errors="replace")))
         if isinstance(value, Mapping) and value.get("error"):
             raise ErrorReplyError(f"an error instead of a reply: {excerpt(body)}", value["error"])
         return _Body.model_validate(value)
@@ -220,7 +233,12 @@ def _read(body: bytes, clean: Callable[[Any], Any]) -> _Body:
         ) from None
     except ReplyError:
         raise
+    except json.JSONDecodeError as error:
+        raise ReplyError(f"not a chat completion ({error}): {excerpt(body)}") from error
     except (ValueError, RecursionError) as error:
+        # Of a completion, only what the model wrote can be beyond what readers of JSON take.
+        if b'"choices"' in body:
+            raise OverlongReplyError(f"{error}: {excerpt(body)}") from error
         raise ReplyError(f"not a chat completion ({error}): {excerpt(body)}") from error
 
 

@@ -10,6 +10,7 @@ import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,19 @@ if TYPE_CHECKING:
     import ssl
 
     import openai
+
+
+class _NoCookies(CookieJar):
+    """Takes and sends no cookies.
+
+    No API of models needs them. Each request would be compared with all that a server has set.
+    """
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        """Take no cookie of an answer."""
+
+    def add_cookie_header(self, request: object) -> None:
+        """Send no cookie."""
 
 
 @dataclass(slots=True)
@@ -42,7 +56,7 @@ def lend(url: str, key: str) -> openai.DefaultAsyncHttpxClient:
 
     Args:
         url: The address.
-        key: The key; clients with different keys share no cookies.
+        key: The key.
     """
     import openai
 
@@ -52,7 +66,9 @@ def lend(url: str, key: str) -> openai.DefaultAsyncHttpxClient:
             "request": [stay_at(url)],
             "response": [refuse_error_answers],
         }
-        client = openai.DefaultAsyncHttpxClient(event_hooks=hooks, verify=_trusted())
+        client = openai.DefaultAsyncHttpxClient(
+            event_hooks=hooks, verify=_trusted(), cookies=_NoCookies()
+        )
         lent[url, key] = _Lent(client)
     lent[url, key].users += 1
     return lent[url, key].client

@@ -57,10 +57,11 @@ class EndpointError(Exception):
 
     Attributes:
         status: Status of the HTTP answer that refused the request; None without such an answer.
+        broke_off: Whether the server was reached and the connection ended before the reply did.
     """
 
-    def __init__(self, message: str, status: int | None = None) -> None:
-        self.status = status
+    def __init__(self, message: str, status: int | None = None, *, broke_off: bool = False) -> None:
+        self.status, self.broke_off = status, broke_off
         super().__init__(message)
 
 
@@ -76,6 +77,10 @@ class ContentFilterError(DialogueError):
     """A filter of the server refuses what the dialogue says."""
 
 
+class UnreadableReplyError(DialogueError):
+    """The server cannot read the tool call that its model has written."""
+
+
 class EndlessReplyError(DialogueError):
     """The reply is too long, or was not complete by the deadline."""
 
@@ -89,16 +94,17 @@ def may_be_content(error: EndpointError) -> bool:
 
     A reply that is not complete by the deadline is left out: the server may be slow.
     """
-    provoked = isinstance(error, (ContextLengthError, ContentFilterError, LongReplyError))
-    return provoked or error.status in _MAY_BE_CONTENT
+    kinds = (ContextLengthError, ContentFilterError, LongReplyError, UnreadableReplyError)
+    return isinstance(error, kinds) or error.status in _MAY_BE_CONTENT
 
 
 def is_server_failure(error: EndpointError) -> bool:
     """Whether a server that can be reached kept failing at the request.
 
-    Some servers fail so at a text that they cannot parse; one that is down fails at all of them.
+    Some servers fail so at a text that they cannot parse, and gateways at a reply that does not
+    end; a server that is down fails at all of them.
     """
-    return error.status is not None and error.status >= 500
+    return error.broke_off or (error.status is not None and error.status >= 500)
 
 
 class _AttemptError(Exception):
@@ -111,10 +117,12 @@ class _AttemptError(Exception):
         transient: bool,
         wait_s: float | None = None,
         status: int | None = None,
+        broke_off: bool = False,
     ) -> None:
         self.transient = transient
         self.wait_s = wait_s
         self.status = status
+        self.broke_off = broke_off
         super().__init__(message)
 
 
@@ -209,7 +217,7 @@ class Endpoint:
             late = f"{self._url}: no complete reply within {self._timeout_s:g} s"
             if failed is not None:
                 told = f"{late}; before that: {failed}"
-                raise EndpointError(told, failed.status) from error
+                raise _given_up(told, failed) from error
             raise EndlessReplyError(
                 f"{late}; a slow model needs more: openai:<model>?timeout_s=1200"
             ) from error
@@ -239,20 +247,20 @@ class Endpoint:
     async def _wait(self, failure: _AttemptError, attempt: int, deadline: asyncio.Timeout) -> None:
         """Wait before the next attempt, or raise if there should be no other attempt."""
         if not failure.transient:
-            raise EndpointError(str(failure), failure.status) from failure
+            raise _given_up(str(failure), failure) from failure
         if attempt > self._retries:
             told = f"{failure}; gave up after {attempt} attempts"
-            raise EndpointError(told, failure.status) from failure
+            raise _given_up(told, failure) from failure
         wait_s = failure.wait_s
         if wait_s is None:
             wait_s = min(FIRST_WAIT_S * 2 ** (attempt - 1), MAX_WAIT_S) * random.uniform(0.5, 1)
         left_s = (deadline.when() or 0.0) - asyncio.get_running_loop().time()
         if wait_s > left_s:
-            raise EndpointError(
+            told = (
                 f"{failure}; it asks to wait {wait_s:.0f} s, the deadline of "
-                f"{self._timeout_s:g} s is in {left_s:.0f} s",
-                failure.status,
-            ) from failure
+                f"{self._timeout_s:g} s is in {left_s:.0f} s"
+            )
+            raise _given_up(told, failure) from failure
         await asyncio.sleep(wait_s)
 
     async def _attempt(self, request: Mapping[str, Any]) -> Completion:
@@ -278,7 +286,8 @@ class Endpoint:
             raise self._errored(error) from error
         except ReplyError as error:
             cut_off = isinstance(error, CutOffError)
-            raise _AttemptError(f"{self._url}: {error}", transient=cut_off) from error
+            told = f"{self._url}: {error}"
+            raise _AttemptError(told, transient=cut_off, broke_off=cut_off) from error
 
     async def _read(self, response: openai.AsyncAPIResponse[Any]) -> Completion:
         """Read a reply to its end, or to the end mark of a stream that is left open.
@@ -307,7 +316,7 @@ class Endpoint:
             raise
         except Exception as error:  # two HTTP libraries, many ways to break off
             message = f"{self._url}: the reply broke off after {size} bytes: {error}"
-            raise _AttemptError(message, transient=True) from error
+            raise _AttemptError(message, transient=True, broke_off=True) from error
         if streamed:
             return await _beside(size, stream.complete)
         return await _beside(size, read_json, bytes(body))
@@ -343,7 +352,12 @@ class Endpoint:
                 f"start the server, or correct {self._address.url_from}"
             )
             return _AttemptError(message, transient=False)
-        return _AttemptError(f"{self._url}: the connection failed: {said}", transient=True)
+        message = f"{self._url}: the connection failed: {said}"
+        return _AttemptError(message, transient=True, broke_off=True)
+
+
+def _given_up(message: str, failure: _AttemptError) -> EndpointError:
+    return EndpointError(message, failure.status, broke_off=failure.broke_off)
 
 
 async def _beside(size: int, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
@@ -363,4 +377,6 @@ def _as_dialogue_error(
         return ContextLengthError(f"{message}; {hint}", status)
     if refusal is Refusal.CONTENT:
         return ContentFilterError(message, status)
+    if refusal is Refusal.REPLY:
+        return UnreadableReplyError(message, status)
     return None

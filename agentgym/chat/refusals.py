@@ -1,7 +1,7 @@
-"""Classifies refusals of a server: the dialogue is too long, its content, or another reason.
+"""Classifies refusals of a server: the dialogue is too long, its content, its model's reply, other.
 
 There is no standard. The spellings are those of OpenAI, Azure, Anthropic, Gemini, Mistral, Groq,
-xAI, Bedrock, DashScope, vLLM, SGLang, llama.cpp and text-generation-inference.
+xAI, Bedrock, DashScope, vLLM, SGLang, llama.cpp, Ollama and text-generation-inference.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ _CONTENT: Final = re.compile(
     r"|data_?inspection|inappropriate content|usage[_ ]polic|flagged|prohibited[_ ]content",
     re.I,
 )
+_REPLY_CODES: Final = re.compile(r"tool_use_failed|json_validate_failed", re.I)
+_REPLY: Final = re.compile(
+    # Groq; Ollama; llama.cpp
+    r"failed_generation|error parsing tool call:|failed to parse input at pos"
+    r"|model produced output that does not match|invalid UTF-8 byte at index",
+    re.I,
+)
 _ACCOUNT: Final = re.compile(
     r"rate.?limit|tokens per (min|day)|per.minute|\bTPM\b|quota|billing|credit balance"
     r"|insufficient.{0,20}(funds|balance|credit)",
@@ -43,6 +50,7 @@ class Refusal(Enum):
 
     CONTEXT = "the dialogue is longer than the model's context window"
     CONTENT = "a filter refused what the dialogue says"
+    REPLY = "the model wrote a tool call that the server cannot read"
     OTHER = "something else"
 
 
@@ -59,7 +67,12 @@ def read_refusal(status: int | None, error: object, said: str) -> Refusal:
         inner = error.get("innererror")
         of = [error, inner] if isinstance(inner, Mapping) else [error]
         codes = " ".join(str(one.get(name)) for one in of for name in ("code", "type", "param"))
-    if status in (401, 403, 404, 429) or _ACCOUNT.search(f"{codes} {said}"):
+    if status in (401, 403, 404, 429):
+        return Refusal.OTHER
+    # Before the rest, because the message may quote what the model wrote.
+    if _REPLY_CODES.search(codes) or _REPLY.search(said):
+        return Refusal.REPLY
+    if _ACCOUNT.search(f"{codes} {said}"):
         return Refusal.OTHER
     if status == 413 or _CONTEXT_CODES.search(codes) or _CONTEXT.search(said):
         return Refusal.CONTEXT

@@ -19,6 +19,12 @@ class UnusableReplyError(ValueError):
     """The reply holds no readable tool call; the model sees the text of this error."""
 
 
+UNREADABLE = (
+    "Your tool call could not be read. Make it again, with its arguments as one JSON object."
+)
+"""The answer to a model whose call the server cannot read."""
+
+
 def usable_calls(message: Message, finish_reason: str = "") -> tuple[Action, ...]:
     """Read the tool calls of a reply up to the first unreadable one; at least one.
 

@@ -64,6 +64,7 @@ class Conversation:
 
     Attributes:
         waited_s: Time that the agent has waited for the user in this episode, in seconds.
+        is_asked: Whether the agent waits for the user now.
     """
 
     def __init__(self, script: UserScript, spec: str, replies: Sequence[SavedReply] = ()) -> None:
@@ -72,7 +73,7 @@ class Conversation:
         self._left = False
         self._written = 0
         self._recorded: UserTurn | None = None
-        self.waited_s = 0.0
+        self.waited_s, self.is_asked = 0.0, False
 
     async def begin(
         self, instance: Instance, world: UserWorld, note: Callable[[StepEvent], None]
@@ -145,13 +146,14 @@ class Conversation:
             )
         self._written += length
         recorded, self._recorded = self._recorded, None
-        began = time.monotonic()
+        began, self.is_asked = time.monotonic(), True
         try:
             with _failing(self._spec):
                 async with asyncio.timeout(TURN_S):
                     turn = await self._user.reply(message, recorded)
         finally:
             self.waited_s += time.monotonic() - began
+            self.is_asked = False
         self._left = turn.left
         typed = message if message.replies else None
         self._note(StepEvent(StepEventKind.USER, turn.state or "user", _told(turn), turn, typed))

@@ -151,6 +151,12 @@ class Episode:
         talk = self._parts.conversation
         return 0.0 if talk is None else talk.waited_s
 
+    @property
+    def asks_user(self) -> bool:
+        """Whether the agent waits for its user now."""
+        talk = self._parts.conversation
+        return talk is not None and talk.is_asked
+
     async def _begin(self) -> None:
         """Begin all parts and set `first` to the first observation."""
         parts, rules = self._parts, self._parts.rules

@@ -34,8 +34,8 @@ T = TypeVar("T")
 
 GRACE_S: Final = 4.0
 """Seconds for what was cancelled or closed; the portal waits a little longer after a Ctrl-C."""
-JUDGING_S: Final = 300.0
-"""Seconds for the judgement of an episode whose step took too long, at least."""
+MORE_S: Final = 300.0
+"""Seconds more for a judgement or a user, and for the judgement after a step that took too long."""
 _SEEDS: Final = 2**31
 _MAX_MESSAGE: Final = 1_000
 
@@ -164,18 +164,21 @@ class Lane:
         """
         waited_s = episode.waited_s
         try:
-            # The files that an agent leaves decide how long a judgement takes, too.
+            # The files that an agent leaves decide how long a judgement takes, too, and what it
+            # writes how long a user that a model plays takes.
             return await _within(
                 episode.step(action),
                 self._timeout_s,
                 "a step",
-                more_s=lambda: max(self._timeout_s, JUDGING_S) if episode.over else 0.0,
+                more_s=lambda: (
+                    max(self._timeout_s, MORE_S) if episode.over or episode.asks_user else 0.0
+                ),
             )
         except _LateError as error:
             # An agent chooses how long a call takes; it must not leave its failures unscored.
             if episode.over or episode.waited_s > waited_s:
                 raise
-            judging_s = max(self._timeout_s, JUDGING_S)
+            judging_s = max(self._timeout_s, MORE_S)
             verdict = await _within(episode.finish(), judging_s, "the judgement")
             told = Observation(f"the episode ends here: {error}", effect=Effect.TIMEOUT)
             score = verdict.score if verdict.scored else 0.0

@@ -71,8 +71,8 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
             ``"NextStep"``, ``"SameStep"`` (the end is in ``infos["final_obs"]`` and
             ``infos["final_info"]``) or ``"Disabled"``.
         timeout_s: Seconds that one lane's reset or step may take, the judgement included. If a
-            call of the agent takes longer, its episode ends and is judged as it stands. A reset or
-            a user that takes longer ends it unscored with ``"error:sandbox"``, and so does a
+            call of the agent takes longer, its episode ends and is judged as it stands. A reset
+            that takes longer ends it unscored with ``"error:sandbox"``, and so does a user or a
             judgement that takes longer than this and five minutes.
         pool: The provider of the environments, if it starts sandboxes ahead: it is told of the
             lanes' next episodes, and is closed with this vector environment.

@@ -22,11 +22,13 @@ from agentgym.chat.endpoint import (
     EndlessReplyError,
     Endpoint,
     EndpointError,
+    UnreadableReplyError,
     is_server_failure,
     may_be_content,
 )
 from agentgym.chat.spec import read_model
 from agentgym.chat.toolcalls import (
+    UNREADABLE,
     ChatMessage,
     UnusableReplyError,
     correction,
@@ -61,8 +63,9 @@ MOST_CALLS = 8
 RESULT_CHARS = 20_000
 """Characters that a model is shown of a result of the user's own tools."""
 
-_SHARES = (0.6, 0.8, 1.0)
-"""Parts of a turn's time by which the model answers the whole, the beginnings, and a note."""
+_SHARES = (0.6, 0.75, 0.88, 1.0)
+"""Parts of a turn's time by which the model answers the whole, the beginnings, notes, and a note
+in place of the whole conversation."""
 
 _BEGINNINGS = 1_000
 """Characters kept of each message and result, if the model does not answer the whole dialogue."""
@@ -83,14 +86,14 @@ class Options(BaseModel):
     Attributes:
         temperature: Sampling temperature; the server's default if absent.
         timeout_s: Seconds one reply may take, retries included.
-        turn_s: Seconds a whole turn may take.
+        turn_s: Seconds a whole turn may take; an episode waits for no more than half an hour.
         retries: Attempts after the first, on 429, 5xx and broken connections.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     temperature: float | None = Field(None, ge=0)
     timeout_s: float = Field(120.0, gt=0)
-    turn_s: float = Field(300.0, gt=0)
+    turn_s: float = Field(300.0, gt=0, le=1_800)
     retries: int = Field(4, ge=0)
 
 
@@ -147,6 +150,7 @@ class ModelUser:
             # Some servers require a user message before the first assistant message.
             self._dialogue.append({"role": "user", "content": _BEGINNING})
             self._say(Answer(text=opening))
+        self._opened_at = len(self._dialogue)
         return opening
 
     async def reply(self, message: UserMessage, recorded: UserTurn | None = None) -> UserTurn:
@@ -173,12 +177,15 @@ class ModelUser:
         The assistant determines what it writes, and much of what the user's own tools return: a
         text that is too long, that a filter refuses, on which the server fails or that makes the
         model babble or write without end must not leave the episode unscored. The model gets the
-        beginnings, then notes in place of the last message and of the results of this turn. If even
-        the beginnings are too long, the user leaves, as a person would. A model that does not
-        answer the notes either has failed by itself.
+        beginnings, then notes in place of the last message and of the results of this turn, then a
+        note in place of the whole conversation, because an earlier message may hold an order for
+        later turns. If even the beginnings are too long, the user leaves, as a person would. A
+        model that does not answer the last note either has failed by itself.
         """
         turn_at = len(self._dialogue) - 1
-        whole_s, beginnings_s, note_s = (self._options.turn_s * share for share in _SHARES)
+        whole_s, beginnings_s, note_s, whole_note_s = (
+            self._options.turn_s * share for share in _SHARES
+        )
         began_s = asyncio.get_running_loop().time()
         try:
             return await self._turn(began_s + whole_s)
@@ -193,17 +200,21 @@ class ModelUser:
             self._say(Answer(text=_TOO_MUCH, leave=True))
             return UserTurn(_TOO_MUCH, True, tuple(self._calls))
         self._withhold(turn_at)
-        try:
+        with contextlib.suppress(_UnansweredError):
             return await self._turn(began_s + note_s)
-        except _UnansweredError:
-            raise first.cause from None
+        if not self._forget():
+            raise first.cause
+        with contextlib.suppress(_UnansweredError):
+            return await self._turn(began_s + whole_note_s)
+        raise first.cause
 
     def _heard(self) -> list[ChatMessage]:
         """Return what the assistant determines: its messages, and what the user's tools return."""
         return [message for message in self._dialogue if message["role"] in ("user", "tool")]
 
     def _written(self) -> int:
-        return sum(len(str(message["content"])) for message in self._heard())
+        # Its own answers count as well: the assistant may ask for long ones.
+        return sum(len(str(message)) for message in self._dialogue[self._opened_at :])
 
     def _shorten(self) -> bool:
         """Cut what the assistant determines to beginnings; return False if nothing can be cut."""
@@ -221,6 +232,17 @@ class ModelUser:
                 message["content"] = _WITHHELD
             elif message["role"] == "tool":
                 message["content"] = _WITHHELD_RESULT
+
+    def _forget(self) -> bool:
+        """Put a note in place of all that the assistant has written, or has made the user say.
+
+        Returns:
+            False if the dialogue has nothing more than such a note.
+        """
+        first = self._opened_at
+        before = len(self._dialogue)
+        self._dialogue[first:] = [{"role": "user", "content": _WITHHELD}]
+        return before > len(self._dialogue)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -246,8 +268,9 @@ class ModelUser:
         problems: list[str] = []
         while len(problems) < ASKS:
             tools = self._tools if len(calls) < MOST_CALLS else []
-            message = await self._ask(corrections, tools)
+            message = Message()
             try:
+                message = await self._ask(corrections, tools)
                 action = _chosen(message, tools)
                 if action.tool == ANSWER:
                     answer = _read_answer(action)
@@ -276,6 +299,8 @@ class ModelUser:
             self._endpoint = Endpoint(address, timeout_s=options.timeout_s, retries=options.retries)
         try:
             return (await self._endpoint.complete(request)).message
+        except UnreadableReplyError as error:
+            raise UnusableReplyError(UNREADABLE) from error
         except EndpointError as error:
             # A model that is slow, or a server that is down, does not answer the notes either.
             late = isinstance(error, EndlessReplyError)

@@ -311,7 +311,7 @@ async def test_a_failure_that_stays_is_given_up(serve, waits):
         AgentError, match="answered 500: the disk is full; gave up after 3 attempts"
     ):
         await decide("test?retries=2")
-    assert len(server.requests) == 3
+    assert len(server.requests) == 4  # the last asks whether it works at all
 
 
 async def test_a_wait_past_the_deadline_is_not_begun(serve):
@@ -347,6 +347,125 @@ async def test_what_a_model_said_is_refused(serve, waits, code, policy):
     with pytest.raises(AgentError) as caught:
         await episode("test?retries=0")
     assert isinstance(caught.value, PolicyError) is policy
+
+
+def fails_at(mark, failure, *, every=1):
+    """A server that fails at a dialogue with a word in it, and calls a tool at any other."""
+    asked = []
+
+    def script(request):
+        asked.append(mark in json.dumps(request["messages"]))
+        if asked[-1] and asked.count(True) % every == 0:
+            return failure
+        return BASH if len(asked) == 1 else LOOK
+
+    return script
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Status(500, "unexpected"),
+        Status(504, "gateway"),
+        Dropped(),
+        Raw(b'{"error": {"code": 502}}'),
+    ],
+    ids=["500", "504", "dropped", "502-in-a-body"],
+)
+@pytest.mark.parametrize("mark", ["Say hello", "echo hello"], ids=["first", "later"])
+async def test_a_dialogue_at_which_alone_the_server_fails_is_the_model_s(
+    serve, waits, failure, mark
+):
+    server = serve(fails_at(mark, failure))
+    with pytest.raises(PolicyError, match="it answers another dialogue at once"):
+        await episode("test?retries=1")
+    control = next(r for r in server.requests if mark not in json.dumps(r["messages"][1:]))
+    assert control["tools"]
+
+
+async def test_a_server_that_fails_at_one_dialogue_for_a_while_is_asked_again(serve, waits):
+    failed = []
+
+    def script(request):
+        if "Say hello" in json.dumps(request) and len(failed) < 2:
+            failed.append(request)
+            return Status(500)
+        return SUBMIT
+
+    serve(script)
+    assert (await decide("test?retries=0")).action.tool == "submit"
+    assert len(failed) == 2
+
+
+async def test_a_server_that_fails_at_every_dialogue_is_down(serve, waits):
+    server = serve(fails_at("Call exactly one", Status(503)))
+    with pytest.raises(AgentError) as caught:
+        await episode("test?retries=0")
+    assert not isinstance(caught.value, PolicyError)
+    assert len(server.requests) == 2
+
+
+UNREADABLE = [
+    Status(400, "Failed to call a function.", extra={"code": "tool_use_failed"}),
+    Status(500, """error parsing tool call: raw='{"a":', err=unexpected end of JSON input"""),
+    Status(500, """error parsing tool call: raw='{"my rate limit": ', err=unexpected end"""),
+    Status(500, "Failed to parse input at pos 17: <tool_call>{"),
+]
+
+
+@pytest.mark.parametrize("status", UNREADABLE, ids=["groq", "ollama", "quoted", "llama.cpp"])
+async def test_a_call_that_the_server_cannot_read_is_asked_again(serve, status):
+    server = serve([status, SUBMIT])
+    decision = await decide()
+    assert decision.action.tool == "submit" and len(decision.nudges) == 1
+    assert "could not be read" in server.requests[1]["messages"][-1]["content"]
+    serve([status])
+    with pytest.raises(PolicyError, match="no usable tool call in 3 replies"):
+        await decide()
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ({"name": 5, "arguments": "{}"}, "names no tool"),
+        ({"name": {"a": 1}}, "names no tool"),
+        ({"name": "look", "arguments": [1]}, "not list"),
+        ({"name": "look", "arguments": 5}, "not int"),
+        ({"name": "look", "arguments": True}, "not bool"),
+    ],
+)
+async def test_a_call_of_other_types_is_the_model_s(serve, function, told):
+    serve([says({"id": "a", "type": "function", "function": function})])
+    with pytest.raises(PolicyError, match=told):
+        await decide()
+
+
+async def test_arguments_that_are_an_object_already_are_taken(serve):
+    function = {"name": "bash", "arguments": {"command": "ls"}}
+    serve([says({"id": "a", "type": "function", "function": function})])
+    assert (await decide()).action == Action("bash", {"command": "ls"})
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000 + "]" * 100_000])
+async def test_what_no_reader_of_json_takes_is_the_model_s(serve, value):
+    function = {"name": "bash", "arguments": "@"}
+    reply = json.dumps(says({"id": "a", "type": "function", "function": function}))
+    serve([Raw(reply.replace('"@"', value).encode())])
+    with pytest.raises(PolicyError):
+        await decide()
+
+
+async def test_half_a_character_does_not_spoil_a_reply(serve):
+    body = json.dumps(says(call("submit"), content="@")).encode()
+    serve([Raw(body.replace(b"@", b"\xe2\x82"))])
+    assert (await decide()).thought == "\ufffd"
+
+
+async def test_cookies_are_neither_kept_nor_sent(serve):
+    headers = {"Set-Cookie": "a=1", "X-Other": "b"}
+    server = serve([Raw(json.dumps(LOOK).encode(), headers=headers), SUBMIT])
+    await episode()
+    assert len(server.headers) == 2 and "cookie" not in server.headers[1]
 
 
 @pytest.mark.parametrize(
@@ -452,7 +571,7 @@ async def test_a_compressed_stream_is_read_in_pieces(serve, monkeypatch):
     monkeypatch.setattr(endpoint, "EventStream", Noting)
     body = gzip.compress(b"\n" * 2**22)
     headers = {"Content-Encoding": "gzip"}
-    serve([Raw(body, "text/event-stream", headers=headers)])
+    serve([Raw(body, "text/event-stream", headers=headers), Status(503)])
     with pytest.raises(AgentError, match="the stream stopped after 0 events"):
         await decide("test?stream=true&retries=0")
     assert sum(sizes) == 2**22 and max(sizes) <= 2**16

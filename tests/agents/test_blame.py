@@ -85,14 +85,21 @@ def test_a_connection_that_was_refused_is_nobody_s_policy(call):
     assert type(blame(raised_by(call), Agent())) is AgentError
 
 
+async def ask(url):
+    async with openai.AsyncOpenAI(base_url=url, api_key="x", max_retries=0) as client:
+        await client.chat.completions.create(
+            model="m", messages=[{"role": r, "content": "x"} for r in ("system", "user")]
+        )
+
+
+def test_a_server_that_cannot_read_the_call_of_its_model():
+    with ChatServer([Status(500, "error parsing tool call: raw='{', err=end")]) as server:
+        failure = blame(raised_by(ask, server.url), Agent())
+    assert type(failure) is PolicyError
+
+
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 429, 500, 503])
 def test_what_a_server_answers(code):
-    async def ask(url):
-        async with openai.AsyncOpenAI(base_url=url, api_key="x", max_retries=0) as client:
-            await client.chat.completions.create(
-                model="m", messages=[{"role": r, "content": "x"} for r in ("system", "user")]
-            )
-
     with ChatServer([Status(code)]) as server:
         failure = blame(raised_by(ask, server.url), Agent())
     assert type(failure) is (PolicyError if code == 400 else AgentError)

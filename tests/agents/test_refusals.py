@@ -30,6 +30,14 @@ FILTERED = [
     (400, {}, "Invalid prompt: your prompt was flagged as potentially violating our usage policy"),
     (400, {"type": "content_policy_violation"}, "rejected as a result of our safety system"),
 ]
+UNREADABLE = [
+    (400, {"code": "tool_use_failed"}, "Failed to call a function. See 'failed_generation'"),
+    (400, {"code": "json_validate_failed"}, "Failed to generate JSON."),
+    (500, {}, 'error parsing tool call: raw=\'{"note": "my quota"\', err=unexpected end'),
+    (500, {"type": "server_error"}, "Failed to parse input at pos 12: <tool_call>"),
+    (500, {}, "The model produced output that does not match the expected peg-native format"),
+    (500, {}, "[json.exception.type_error.316] invalid UTF-8 byte at index 4: 0xE2"),
+]
 OTHER = [
     (400, {}, "Unsupported value: 'temperature' does not support 0"),
     (400, {"code": "invalid_api_key"}, "Incorrect API key provided"),
@@ -38,6 +46,7 @@ OTHER = [
     (403, {}, "your account was flagged"),
     (404, {}, "The model `gpt-x` does not exist"),
     (413, {"code": "rate_limit_exceeded"}, "Request too large on tokens per minute (TPM)"),
+    (429, {}, "error parsing tool call: tokens per min"),
     (429, {"code": "rate_limit_exceeded"}, "Request too large for gpt-4 on tokens per min"),
     (500, {}, "The server had an error: content filter is down"),
     (503, {}, "overloaded"),
@@ -48,7 +57,8 @@ OTHER = [
 
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [(row, meant) for meant, rows in zip(Refusal, (TOO_LONG, FILTERED, OTHER), strict=True)
+    [(row, meant)
+     for meant, rows in zip(Refusal, (TOO_LONG, FILTERED, UNREADABLE, OTHER), strict=True)
      for row in rows],
 )  # fmt: skip
 def test_a_refusal_is_understood(said, meant):

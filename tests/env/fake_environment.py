@@ -66,7 +66,7 @@ class FakeEpisode:
         self.first = Observation(f"Submit {params['word']}.", data={"cwd": "/root", "step": 0})
         self.steps = []
         self.closed = 0
-        self.over, self.waited_s = False, 0.0
+        self.over, self.waited_s, self.asks_user = False, 0.0, False
 
     async def step(self, decision):
         try:

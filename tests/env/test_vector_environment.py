@@ -281,7 +281,7 @@ def test_a_lane_that_hangs_without_the_agent_is_unscored(made, monkeypatch, slow
             await asyncio.sleep(3600)
 
     monkeypatch.setattr(lanes, "GRACE_S", 0.2)
-    monkeypatch.setattr(lanes, "JUDGING_S", 0.2)
+    monkeypatch.setattr(lanes, "MORE_S", 0.2)
     environment = BreakingEnvironment(4, {"break": "hang"})
     environment.episode_type = Slow
     envs = made(environment, timeout_s=0.3, autoreset_mode="Disabled")
@@ -291,10 +291,11 @@ def test_a_lane_that_hangs_without_the_agent_is_unscored(made, monkeypatch, slow
     assert infos["status"][1] == "error:sandbox" and not infos["scored"][1]
 
 
-async def test_a_judgement_has_its_own_time():
+@pytest.mark.parametrize("what", ["over", "asks_user"])
+async def test_a_judgement_and_a_user_have_time_of_their_own(what):
     class Judged(FakeEpisode):
         async def step(self, decision):
-            self.over = True
+            setattr(self, what, True)
             await judged.wait()
             return await super().step(decision)
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from chat_server import Endless, Raw, Status, call, says
+from chat_server import Dropped, Endless, Raw, Status, call, says
 
 from agentgym.chat import endpoint
 from agentgym.errors import ConfigError, UserError
@@ -239,6 +239,45 @@ async def test_a_model_that_looks_again_is_not_shown_it_in_the_last_attempt(serv
     assert turns[0] == UserTurn("Fine.", calls=(UserCall("kettle_light"),) * 2)
 
 
+def spoilt_later(fails):
+    """Answer the first message; an order in it then keeps the model from any answer."""
+
+    def script(request):
+        said = [each for each in request["messages"] if each["role"] == "user"]
+        return fails if "POISON" in json.dumps(request) and len(said) > 2 else OK
+
+    return script
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        Status(400, "The content was filtered."),
+        says(content="I obey and use no tool."),
+        Status(500),
+    ],
+    ids=["filter", "prose", "500"],
+)
+async def test_an_order_for_later_turns_does_not_cost_their_answers(serve, fails):
+    server = serve(spoilt_later(fails))
+    turns, _ = await talk("From now on POISON", "Well?", "And?", argument="test?retries=0")
+    assert turns == [UserTurn("Fine.")] * 3
+    system, *rest = server.requests[-1]["messages"]
+    assert "Noor Haddad" in system["content"] and "POISON" not in json.dumps(rest)
+
+
+async def test_words_that_the_model_was_made_to_say_do_not_cost_later_answers(serve):
+    def script(request):
+        if "POISON" in json.dumps(request):
+            return Status(400, "The content was filtered.")
+        said = "POISON" if "Repeat" in json.dumps(request) else "Fine."
+        return says(call("answer", {"text": said}))
+
+    serve(script)
+    turns, _ = await talk("Repeat after me", "Well?", "And?")
+    assert [turn.text for turn in turns] == ["POISON", "Fine.", "Fine."]
+
+
 async def test_results_of_later_turns_are_shown_whole_again(serve):
     fails = iter([Status(500, "down for a moment")])
     server = serve(looks_first(lambda request: next(fails, None)))
@@ -259,15 +298,25 @@ async def test_a_result_that_floods_the_model_is_cut(serve):
     assert [turn.text for turn in turns] == ["Fine.", "Fine."]
 
 
-async def test_a_text_on_which_the_server_fails_does_not_cost_the_user_its_answer(serve):
-    server = serve(provoked(Status(500, "Failed to parse input at pos 3")))
+async def test_a_call_that_the_server_cannot_read_is_made_again(serve):
+    fails = iter([Status(500, "error parsing tool call: raw='{'")])
+    server = serve(looks_first(lambda request: next(fails, None)))
+    await talk("Hello")
+    assert "could not be read" in server.requests[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    "failure", [Status(500, "odd"), Status(500, "Failed to parse input at pos 3"), Dropped()]
+)
+async def test_a_text_on_which_the_server_fails_does_not_cost_the_user_its_answer(serve, failure):
+    server = serve(provoked(failure))
     turns, _ = await talk("A POISON for you", "And now?", argument="test?retries=0")
     assert turns == [UserTurn("Fine.")] * 2
     assert "cannot be shown" in json.dumps(server.requests[-1])
 
 
 async def test_a_text_about_which_the_model_never_ends_does_not_cost_its_answer(serve, monkeypatch):
-    monkeypatch.setattr("agentgym.user.model._SHARES", (0.02, 0.03, 1.0))
+    monkeypatch.setattr("agentgym.user.model._SHARES", (0.02, 0.03, 0.9, 1.0))
     server = serve(provoked(Endless("headers")))
     turns, _ = await talk("A POISON for you" + "x" * 3_000, "And now?", argument="test?turn_s=60")
     assert turns == [UserTurn("Fine.")] * 2
@@ -282,6 +331,17 @@ async def test_a_flooded_model_reads_the_beginnings_and_leaves_in_the_end(serve)
     assert "[…]" in server.requests[1]["messages"][-1]["content"]
     serve(too_long(4_000))
     turns, _ = await talk(*["x" * 20_000] * 5)
+    assert not turns[0].left and turns[-1].left and "more than I can read" in turns[-1].text
+
+
+async def test_a_model_that_is_made_to_flood_itself_leaves_in_the_end(serve):
+    def script(request):
+        if len(json.dumps(request["messages"])) > 12_000:
+            return Status(400, "This model's maximum context length is 4096 tokens.")
+        return says(call("answer", {"text": "Once upon a time. " * 120}))
+
+    serve(script)
+    turns, _ = await talk(*["Tell me a story."] * 6)
     assert not turns[0].left and turns[-1].left and "more than I can read" in turns[-1].text
 
 

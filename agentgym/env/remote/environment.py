@@ -149,6 +149,7 @@ class RemoteEpisode:
         instance: Its ``seed`` and ``params``.
         over: Whether it is over.
         waited_s: 0.0: the server counts the time that the user took, and not the client.
+        asks_user: False, for the same reason.
     """
 
     environment: RemoteEnvironment
@@ -159,7 +160,8 @@ class RemoteEpisode:
 
     def __post_init__(self) -> None:
         facts = self._reply.facts or {}
-        self.id, self.over, self.waited_s = self._reply.episode, False, 0.0
+        self.id, self.over = self._reply.episode, False
+        self.waited_s, self.asks_user = 0.0, False
         self.instance = SimpleNamespace(
             seed=facts.get("seed"), params=facts.get("params", {}), instruction=self.first.text
         )

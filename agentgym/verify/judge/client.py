@@ -18,6 +18,7 @@ from agentgym.chat.endpoint import (
     EndlessReplyError,
     Endpoint,
     EndpointError,
+    UnreadableReplyError,
     is_server_failure,
     may_be_content,
 )
@@ -91,8 +92,8 @@ class Client:
         dialogue = list(messages)
         complaint = ""
         for _ in range(2):
-            message, form = await self._complete(dialogue, schema)
             try:
+                message, form = await self._complete(dialogue, schema)
                 value = _object(message, form)
                 return read(value), value
             except UnusableAnswerError as problem:
@@ -113,6 +114,8 @@ class Client:
             request |= {**self._sampling, **_held_to(schema, form)}
             try:
                 completion = await self._endpoint.complete(request)
+            except UnreadableReplyError as error:
+                raise UnusableAnswerError("it could not be read") from error
             except EndpointError as error:
                 too_long = isinstance(error, ContextLengthError)
                 if too_long or error.status not in _NOT_SUPPORTED:

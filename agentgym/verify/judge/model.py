@@ -46,12 +46,14 @@ from agentgym.verify.thread import run_cancellable
 EXAMPLE = "openai:gpt-x?temperature=0"
 CHARS_PER_TOKEN = 4
 
+PROMPT_SHARE = 1 / 4
+"""Share of the time of a reply in which a judge that is not slow answers the empty control."""
+
 POLL_SHARE = 0.45
 """Share of the time for a criterion after which a judge is asked about less."""
 _SLACK_S = 1.0
-
-PROMPT_SHARE = 1 / 4
-"""Share of the time of a reply in which a judge that is not slow answers the empty control."""
+_REPLIES = 2 + 2 * PROMPT_SHARE
+"""Late replies, in times of one, after which the exhibits are found to blame; with some room."""
 
 T = TypeVar("T")
 
@@ -66,7 +68,8 @@ class Options(BaseModel):
         timeout_s: Seconds one reply may take, retries included.
         retries: Attempts after the first, on 429, 5xx and broken connections.
         context_tokens: Size (estimated) to which the texts of exhibits are shortened.
-        grading_s: Seconds that one criterion may take, beside the time of grading.
+        grading_s: Seconds that one criterion may take, beside the time of grading; at least what
+            late replies take until it is known why they are late.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -107,7 +110,8 @@ class ModelJudge:
             argument, Options, who="judge 'openai'", example=EXAMPLE
         )
         self._address = Address.from_environment("judge 'openai'", "AGENTGYM_JUDGE")
-        self.grading_s = self._options.grading_s
+        least_s = _REPLIES * (self._options.timeout_s + _SLACK_S)
+        self.grading_s = max(self._options.grading_s, least_s)
         self._cache = cache or AnswerCache()
         self._forms = Forms()
         self._answers_control: set[Criterion] = set()

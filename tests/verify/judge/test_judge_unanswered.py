@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chat_server import Endless, Raw, Status, says
+from chat_server import Dropped, Endless, Raw, Status, says
 from reader import Reader
 
 from agentgym.errors import VerifierError
@@ -115,12 +115,29 @@ def test_an_outage_is_an_error_whenever_it_comes(
 
 def test_a_text_on_which_the_server_fails_is_not_met(serve: Any, make: Any) -> None:
     # Servers fail so at what their parsers cannot read, which the agent can write.
-    serve(provoked(lambda _: Status(500, "Failed to parse input at pos 3")))
+    serve(provoked(lambda _: Status(500, "unexpected character")))
     found = make("reader?retries=0").decide(SAYS, [SHORT])
     assert (found.met, found.score) == (Met.NO, 0.0)
     assert "answered 500" in found.reasons
     cut = make("reader?retries=0").decide(SAYS, [LONG])
     assert cut.met == Met.YES and "Shown less, because: " in cut.reasons
+
+
+def test_an_answer_that_the_server_cannot_read_is_asked_for_again(serve: Any, make: Any) -> None:
+    unread = Status(500, "Failed to parse input at pos 3")
+    fails = iter([unread])
+    server = serve(lambda request: next(fails, None) or Reader()(request))
+    found = make("reader?retries=0").decide(SAYS, [Exhibit("E1", "file", "a", "the kettle")])
+    assert found.met == Met.YES and "Shown less" not in found.reasons
+    assert "could not be read" in server.requests[1]["messages"][-1]["content"]
+    serve(provoked(lambda _: unread))
+    assert make("reader?retries=0").decide(SAYS, [SHORT]).met == Met.NO
+
+
+@pytest.mark.parametrize("failure", [Dropped(), Status(504)], ids=["dropped", "504"])
+def test_a_text_at_which_connections_end_is_not_met(serve: Any, make: Any, failure: Any) -> None:
+    serve(provoked(lambda _: failure))
+    assert make("reader?retries=0").decide(SAYS, [SHORT]).met == Met.NO
 
 
 def test_a_server_that_fails_again_about_less_is_asked_whether_it_works(
@@ -177,6 +194,18 @@ def test_a_text_that_makes_it_write_without_end_is_not_met(
     other = judge.decide(Criterion('an exhibit says "pan"'), [endless])
     assert len([r for r in server.requests if POISON in json.dumps(r)]) == asked
     assert "left out" in json.dumps(server.requests[-1]) and other.votes
+
+
+def test_late_replies_take_no_more_than_the_time_for_a_criterion(
+    serve: Any, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentgym.verify.judge.model.PROMPT_SHARE", 2)
+    serve(provoked(writes_on_and_on))
+    judge = make("reader?retries=0&timeout_s=2&grading_s=4")
+    found = judge.decide(SAYS, [SHORT], timeout_s=judge.grading_s)
+    assert (found.met, found.score) == (Met.NO, 0.0)
+    # The page's own example: a reply about all, one about less, one about an empty exhibit.
+    assert make("reader?timeout_s=300").grading_s >= 2.25 * 300
 
 
 def test_a_text_beside_one_that_makes_it_late_is_shown_to_others(

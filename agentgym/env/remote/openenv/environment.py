@@ -106,6 +106,7 @@ class OpenEnvEpisode:
         instance: Its ``seed``; OpenEnv tells no parameters.
         over: Whether it is over.
         waited_s: 0.0: there is no simulated user.
+        asks_user: False.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class OpenEnvEpisode:
         told: Mapping[str, Any],
     ) -> None:
         self.environment, self._connection = environment, connection
-        self.over, self.waited_s = False, 0.0
+        self.over, self.waited_s, self.asks_user = False, 0.0, False
         seen = read_observation(told, Effect.NO_CHANGE)
         about = environment.told.about or environment.told.name
         text = bounded(f"{about}\n\n{seen.text}".strip(), most=TEXT_CHARS)
