@@ -102,6 +102,23 @@ def test_an_answer_by_form_is_in_the_thread(live):
     assert (row["answers_id"], row["thread"]) == (message["id"], message["thread"])
 
 
+def test_an_answer_goes_to_somebody_of_the_message_that_it_answers(live):
+    message = live.state.rows.one("SELECT * FROM mail_message WHERE folder_id = 1 LIMIT 1")
+    got = refusal(live, "forms_send_mail", form="payment-reminder", fields=REMINDER,
+                  to=["stranger@oakline.example"], answers=message["id"])  # fmt: skip
+    assert got == ("conflict", "answers") and values(live) == {}
+    sender = message["sender"].partition("@")
+    ask(live, "forms_send_mail", form="payment-reminder", fields=REMINDER,
+        to=[f"{sender[0].title()}@{sender[2]}"], answers=message["id"])  # fmt: skip
+
+
+def test_a_recipient_in_capitals_is_the_same_one(live):
+    sent = ask(live, "forms_send_mail", form="payment-reminder", fields=REMINDER,
+               to=["Clara.Kaiser@fairlead.example"])  # fmt: skip
+    kept = "SELECT email FROM mail_recipient WHERE message_id = ?"
+    assert live.state.rows.column(kept, sent["message"]) == ["clara.kaiser@fairlead.example"]
+
+
 def test_lines_are_read_by_column_and_one_may_be_left_empty(live):
     ask(live, "forms_send_mail", form="meeting-changes", to=["clara.kaiser@fairlead.example"],
         fields=entries(meeting=4),
@@ -169,8 +186,14 @@ def test_values_are_read_in_every_usual_spelling(live):
 def test_times_tickets_and_people_are_read_in_every_usual_spelling(live):
     ask(live, "forms_post_chat", form="first-meeting", channel=1,
         fields=entries(day="Wednesday, 4 March 2026", start="2 pm", minutes=2))  # fmt: skip
-    ask(live, "forms_send_mail", form="ticket-handover", to=["a.b@oakline.example"],
-        fields=entries(leaver="Teixeira, Katrin"), lines=[["#430", "Katrin  Teixeira"]])  # fmt: skip
+    ask(
+        live,
+        "forms_send_mail",
+        form="ticket-handover",
+        to=["a.b@oakline.example"],
+        fields=entries(leaver="Teixeira, Katrin"),
+        lines=[["#430", "Katrin Teixeira"]],
+    )
     ask(live, "forms_post_chat", form="incident-update", channel=1,
         fields=entries(product="Vaultdrive", tickets="two", size="100.1 GB"))  # fmt: skip
     stored = live.state.rows.column("SELECT value FROM forms_value ORDER BY filled_id, line, field")
