@@ -30,6 +30,7 @@ _ID_PREFIX: Final = re.compile(
     r"(?:(?:ticket|invoice|order|offer|event|article|message|mail|file|number|no|nr|id)\b\.?\s*|#\s*){1,3}",
     re.IGNORECASE,
 )
+_ONE: Final = re.compile(r"^one\b")
 _NUMBERED: Final = re.compile(r"^\d{1,2}[.)] ")
 _TITLE: Final = re.compile(r"(?:mr|mrs|ms|miss|dr|prof)\.?\s+", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"\s*<[^<>\s]{1,100}>$")
@@ -159,7 +160,9 @@ def _spelled_number(field: AnswerField, value: str) -> Decimal:
 def _only_figure(field: AnswerField, value: str) -> tuple[Figure, str]:
     """Return the only figure of a text, and the words around it."""
     text = plain(value).strip().removesuffix(".")
-    figures = find_figures(text)
+    if not (figures := find_figures(text)):  # "one" is a pronoun in a sentence, a number here
+        text = _ONE.sub("1", text)
+        figures = find_figures(text)
     if len(figures) != 1:
         raise _wrong(field, value)
     one = figures[0]
@@ -243,7 +246,8 @@ def _id(field: AnswerField, value: Json) -> Json:
     bare = text
     if prefix := _ID_PREFIX.match(text):
         bare = text[prefix.end() :]
-    tries = (text, bare, bare.upper(), bare.lower(), "-".join(bare.upper().split()))
+    parts = bare.upper().split()
+    tries = (text, bare, bare.upper(), bare.lower(), "-".join(parts), "".join(parts))
     for one in tries if field.pattern else (bare,):
         fits = re.fullmatch(field.pattern, one) if field.pattern else one and one.split() == [one]
         if fits and len(one) <= _ID_CHARS:

@@ -95,6 +95,14 @@ def test_a_merged_entry_leads_to_the_one_that_stays(book):
     assert refusal(book, "merge", person=stays["id"], into=stays["id"]) == ("invalid", "into")
 
 
+def test_capitals_do_not_make_another_address(book):
+    one = ask(book, "create", name="Ada Quist", email="Ada.Quist@x.example", company="X")
+    assert one["email"] == "ada.quist@x.example"
+    ask(book, "update", person=one["id"], email="a@x.example")
+    again = ask(book, "update", person=one["id"], email="ADA.quist@x.example")
+    assert (again["email"], again["aliases"]) == ("ada.quist@x.example", ["a@x.example"])
+
+
 def test_who_is_deleted_is_gone_and_the_address_is_free(book):
     number = new(book)["id"]
     ask(book, "create_group", name="Chess club", members=[number])

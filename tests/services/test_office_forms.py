@@ -102,6 +102,23 @@ def test_an_answer_by_form_is_in_the_thread(live):
     assert (row["answers_id"], row["thread"]) == (message["id"], message["thread"])
 
 
+def test_an_answer_goes_to_somebody_of_the_message_that_it_answers(live):
+    message = live.state.rows.one("SELECT * FROM mail_message WHERE folder_id = 1 LIMIT 1")
+    got = refusal(live, "forms_send_mail", form="payment-reminder", fields=REMINDER,
+                  to=["stranger@oakline.example"], answers=message["id"])  # fmt: skip
+    assert got == ("conflict", "answers") and values(live) == {}
+    sender = message["sender"].partition("@")
+    ask(live, "forms_send_mail", form="payment-reminder", fields=REMINDER,
+        to=[f"{sender[0].title()}@{sender[2]}"], answers=message["id"])  # fmt: skip
+
+
+def test_a_recipient_in_capitals_is_the_same_one(live):
+    sent = ask(live, "forms_send_mail", form="payment-reminder", fields=REMINDER,
+               to=["Clara.Kaiser@fairlead.example"])  # fmt: skip
+    kept = "SELECT email FROM mail_recipient WHERE message_id = ?"
+    assert live.state.rows.column(kept, sent["message"]) == ["clara.kaiser@fairlead.example"]
+
+
 def test_lines_are_read_by_column_and_one_may_be_left_empty(live):
     ask(live, "forms_send_mail", form="meeting-changes", to=["clara.kaiser@fairlead.example"],
         fields=entries(meeting=4),
@@ -159,15 +176,52 @@ def test_a_reply_is_for_the_customer_and_a_post_mentions(live):
     assert live.state.rows.column(mentioned, sent["post"]) == [2]
 
 
+def test_values_are_read_in_every_usual_spelling(live):
+    spelled = {"invoice": "invoice INV-1041", "amount": "1.871,10 €", "due": "14 January 2026"}
+    ask(live, "forms_send_mail", form="payment-reminder", to=["a.b@oakline.example"],
+        fields=entries(**spelled))  # fmt: skip
+    assert values(live) == {(0, one["field"]): one["value"] for one in REMINDER}
+
+
+def test_times_tickets_and_people_are_read_in_every_usual_spelling(live):
+    ask(live, "forms_post_chat", form="first-meeting", channel=1,
+        fields=entries(day="Wednesday, 4 March 2026", start="2 pm", minutes=2))  # fmt: skip
+    ask(
+        live,
+        "forms_send_mail",
+        form="ticket-handover",
+        to=["a.b@oakline.example"],
+        fields=entries(leaver="Teixeira, Katrin"),
+        lines=[["#430", "Katrin Teixeira"]],
+    )
+    ask(live, "forms_post_chat", form="incident-update", channel=1,
+        fields=entries(product="Vaultdrive", tickets="two", size="100.1 GB"))  # fmt: skip
+    stored = live.state.rows.column("SELECT value FROM forms_value ORDER BY filled_id, line, field")
+    katrin = "katrin.teixeira@fairlead.example"
+    handle = live.state.rows.value("SELECT handle FROM contacts_person WHERE id = 2")
+    assert stored == ["2026-03-04", handle, "14:00", katrin, katrin, 430, "Vaultdrive", 100.1, 2]
+
+
+@pytest.mark.parametrize("size", ["100.1 MB", "100.1 or 200", "almost 100.1"])
+def test_a_number_has_no_other_unit_or_word(live, size):
+    got = refusal(live, "forms_post_chat", form="incident-update", channel=1,
+                  fields=entries(product="Vaultdrive", tickets=2, size=size))  # fmt: skip
+    assert got == ("invalid", "fields")
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("amount", "1871.10"),
+        ("amount", "1.871"),
+        ("amount", "USD 1871.10"),
+        ("amount", "not 1871.10"),
         ("amount", 18.111),
         ("amount", -1),
         ("amount", 1e300),
         ("due", "2026-02-30"),
-        ("due", "20260214"),
+        ("due", "3/4/2026"),
+        ("due", "14 February"),
+        ("due", "Monday, 14 February 2026"),
         ("due", "next week"),
         ("due", 20260214),
         ("invoice", ""),

@@ -27,6 +27,7 @@ SHARE = field(type="number", unit="%")
 DAY, HOUR = field(type="date"), field(type="time")
 MOMENT = field(type="datetime")
 INVOICE = field(type="id", pattern=r"INV-\d{5}")
+CODE = field(type="id", pattern=r"R\d{5}")
 TICKET = field(type="id", pattern=r"\d{1,6}")
 STATUS = field(type="choice", choices=("called off", "moved"))
 WHO = field(type="person")
@@ -64,6 +65,9 @@ ALL = (
         (EUR, "-5", -5),
         (COUNT, 7.0, 7),
         (COUNT, "seven tickets", 7),
+        (COUNT, "one", 1),
+        (COUNT, "one hundred and two tickets", 102),
+        (COUNT, "One ticket.", 1),
         (SHARE, "7,5 %", 7.5),
         (DAY, "2026-03-10", "2026-03-10"),
         (DAY, "Tuesday the 10th of March 2026", "2026-03-10"),
@@ -74,6 +78,7 @@ ALL = (
         (MOMENT, "10 March 2026 at 3 pm", "2026-03-10T15:00"),
         (MOMENT, "2026-03-10T15:00:00", "2026-03-10T15:00"),
         (INVOICE, "invoice inv 34277.", "INV-34277"),
+        (CODE, "r 61630", "R61630"),
         (TICKET, 13, "13"),
         (TICKET, "Ticket #13", "13"),
         (STATUS, "Called-off.", "called off"),
@@ -108,6 +113,8 @@ def test_every_usual_spelling_is_kept_in_one_form(kind, given, kept) -> None:
         (EUR, 10**400, "amount in EUR"),
         (EUR, "9" * 9_000, "9000 characters"),
         (COUNT, "7 shares", "of tickets"),
+        (COUNT, "one share", "of tickets"),
+        (COUNT, "one or two", "of tickets"),
         (COUNT, 7.5, "whole"),
         (DAY, "3/4/2026", "two things"),
         (DAY, "10 March", "YYYY-MM-DD"),

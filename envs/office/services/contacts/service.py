@@ -167,6 +167,7 @@ class Contacts(Service):
             timezone: Where they are.
             note: Anything else.
         """
+        email = email.lower()
         self._unused(email)
         number = self.db.insert(
             "contacts_person",
@@ -212,6 +213,7 @@ class Contacts(Service):
             note: Anything else; replaces what is there.
         """
         row = self._person(person)
+        email = email and email.lower()
         wanted = {"name": name, "email": email, "company": company, "role": role, "phone": phone}
         wanted |= {"timezone": timezone, "status": status, "note": note}
         changes: dict[str, Any] = {k: v for k, v in wanted.items() if v is not None and v != row[k]}

@@ -10,16 +10,24 @@ from typing import Any, Final, TypeAlias
 
 from agentgym.services import Service, ServiceError
 
+from .spellings import spelled
+
 Stored: TypeAlias = int | float | str
 
 _REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9./-]{0,39}")
-_TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _EMAIL: Final = re.compile(r"[^\s@]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+")
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
 )
 _MOST: Final = 1_000_000_000
+_AMOUNT: Final = spelled("amount", unit="EUR")
+_COUNT: Final = spelled("number", whole=True)
+_DAY: Final = spelled("date")
+_HOUR: Final = spelled("time")
+_CODE: Final = spelled("id")
+_ROW: Final = spelled("id", pattern=r"\d{1,9}")
+_NAME: Final = spelled("person")
 
 
 class UnfitError(Exception):
@@ -52,19 +60,24 @@ def _text(service: Service, value: Any) -> str:
 
 
 def _reference(service: Service, value: Any) -> str:
-    if not isinstance(value, str) or not _REFERENCE.fullmatch(value.strip()):
+    code = _CODE(value)
+    if not isinstance(value, str) or not _REFERENCE.fullmatch(code):
         raise UnfitError
-    return value.strip()
+    return str(code)
 
 
 def _number(service: Service, value: Any) -> int:
+    value = _COUNT(value)
     if value != value // 1 or abs(value) > _MOST:
         raise UnfitError
     return int(value)
 
 
-def _decimals(places: int) -> Callable[[Service, Any], float]:
+def _decimals(places: int, unit: str = "") -> Callable[[Service, Any], float]:
+    number = spelled("number", unit=unit)
+
     def read(service: Service, value: Any) -> float:
+        value = number(value)
         if abs(value) > _MOST or abs(round(value, places) - value) > 1e-9:
             raise UnfitError
         return float(round(value, places))
@@ -73,6 +86,7 @@ def _decimals(places: int) -> Callable[[Service, Any], float]:
 
 
 def _euros(service: Service, value: Any) -> float:
+    value = _AMOUNT(value)
     if value < 0:
         raise UnfitError
     return _decimals(2)(service, value)
@@ -87,9 +101,9 @@ def _show_decimal(service: Service, value: Stored) -> str:
 
 
 def _date(service: Service, value: Any) -> str:
-    if len(value) != 10:
+    if not isinstance(value, str):
         raise UnfitError
-    return date.fromisoformat(value).isoformat()
+    return str(_DAY(value))
 
 
 def _show_date(service: Service, value: Stored) -> str:
@@ -98,9 +112,9 @@ def _show_date(service: Service, value: Stored) -> str:
 
 
 def _time(service: Service, value: Any) -> str:
-    if not _TIME.fullmatch(value):
+    if not isinstance(value, str):
         raise UnfitError
-    return str(value)
+    return str(_HOUR(value))
 
 
 def _email(service: Service, value: Any) -> str:
@@ -116,13 +130,21 @@ def _person(service: Service, value: Any) -> str:
     found = service.db.column(f"{sql} {by}", value)
     if not found and isinstance(value, str) and "@" not in value:
         found = service.db.column(
-            f"{sql} lower(name) = lower(?) AND status = 'active' ORDER BY 1", value.strip()
+            f"{sql} lower(name) = lower(?) AND status = 'active' ORDER BY 1", _called(value)
         )
     if len(found) > 1:
         raise UnfitError(f"several people are called {value!r}: {', '.join(found[:5])}")
     if not found:
         raise UnfitError
     return str(found[0]).lower()
+
+
+def _called(value: str) -> str:
+    """Return a name as the address book has it: "Nguyen, Gita" is Gita Nguyen."""
+    try:
+        return str(_NAME(value))
+    except ValueError:  # not that of a person, or of one word
+        return value.strip()
 
 
 def _show_person(service: Service, value: Stored) -> str:
@@ -144,6 +166,8 @@ def _handle(service: Service, value: Any) -> str:
 
 def _existing(table: str, column: str) -> Callable[[Service, Any], Stored]:
     def read(service: Service, value: Any) -> Stored:
+        if column == "id":
+            value = int(_ROW(value))
         found: Stored | None = service.db.value(
             f"SELECT {column} FROM {table} WHERE lower({column}) = lower(?)", value
         )
@@ -204,6 +228,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         "the number of a file", _existing("files_item", "id"), _shown("files_item", "name")
     ),
     "firm": Kind("the full name of a firm in the address book", _firm, _plain),
+    "gigabytes": Kind("gigabytes as a number, such as 3.5", _decimals(3, "GB"), _show_decimal),
     "group": Kind("the name of a group", _existing("contacts_group", "name"), _plain),
     "handle": Kind("a colleague, by address, number, full name or handle", _handle, _plain),
     "number": Kind("a whole number", _number, _plain),

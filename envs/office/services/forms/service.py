@@ -89,9 +89,10 @@ class Forms(Service):
             fields: What to enter, field by field.
             lines: If the form has columns: what to enter, line by line, in their order.
             cc: Addresses that get a copy.
-            answers: Number of the message that it answers.
+            answers: Number of the message that it answers, from or to one of these people.
         """
         filled = self._fill_in(form, ("mail",), fields, lines, to)
+        self._check_thread(answers, [*to, *(cc or [])])
         mail = self.neighbour("mail")
         draft = mail.save_draft(to, filled.subject, filled.text, cc, None, answers)
         number = mail.send_draft(draft["id"])["id"]
@@ -159,6 +160,21 @@ class Forms(Service):
                 field["name"],
             )
         return fields
+
+    def _check_thread(self, answers: int | None, readers: list[str]) -> None:
+        """Refuse an answer to a message that none of its readers has written or got."""
+        sql = (
+            "SELECT sender FROM mail_message WHERE id = ?"
+            " UNION SELECT email FROM mail_recipient WHERE message_id = ?"
+        )
+        people = {self._main_address(one) for one in self.db.column(sql, answers, answers)}
+        if people and people.isdisjoint(map(self._main_address, readers)):
+            told = f"message {answers} is neither from nor to {', '.join(readers[:3])}"
+            raise ServiceError("conflict", f"{told}; leave it out", "answers")
+
+    def _main_address(self, email: str) -> str:
+        sql = "SELECT lower(main) FROM contacts_address WHERE lower(email) = ? ORDER BY status"
+        return str(self.db.value(f"{sql} LIMIT 1", email.lower()) or email.lower())
 
     def _fill_in(
         self, form: str, places: tuple[str, ...], entries: Any, lines: Any, readers: list[str]

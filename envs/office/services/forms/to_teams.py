@@ -32,7 +32,7 @@ TO_TEAMS = (
         "Account: {account}\nStuck: {size} GB",
         (
             Slot("account", "Account", "reference"),
-            Slot("size", "Size in GB", "decimal"),
+            Slot("size", "Size in GB", "gigabytes"),
         ),
     ),
     Template(
@@ -94,7 +94,7 @@ TO_TEAMS = (
         (
             Slot("product", "Product", choices=PRODUCTS),
             Slot("tickets", "Tickets", "number"),
-            Slot("size", "How much is stuck, in GB", "decimal"),
+            Slot("size", "How much is stuck, in GB", "gigabytes"),
         ),
     ),
     Template(

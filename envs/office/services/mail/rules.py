@@ -70,7 +70,7 @@ class _Rules(Service):
         self, number: int, to: list[str], cc: list[str] | None, bcc: list[str] | None
     ) -> None:
         for kind, emails in (("to", to), ("cc", cc or []), ("bcc", bcc or [])):
-            for position, email in enumerate(dict.fromkeys(emails)):
+            for position, email in enumerate(dict.fromkeys(map(str.lower, emails))):
                 self.db.insert(
                     "mail_recipient", message_id=number, kind=kind, position=position, email=email
                 )

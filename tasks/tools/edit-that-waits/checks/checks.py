@@ -14,12 +14,9 @@ def published(evidence: Evidence) -> CheckResult:
     row = evidence.tables_after.one("knowledge_article", id=case["article"])
     assert row is not None
     seen = _body(evidence, row["published_version"])
-    wanted = {
-        "rule": case["rule"],
-        "exceptions": case["exception"],
-        "who to ask": case["ask_old"],
-    }
-    return _same(_sections(seen), wanted, f"version {row['published_version']}, which is published")
+    return _same(
+        _sections(seen), _approved(case), f"version {row['published_version']}, which is published"
+    )
 
 
 def waits(evidence: Evidence, section: str) -> CheckResult:
@@ -39,16 +36,23 @@ def waits(evidence: Evidence, section: str) -> CheckResult:
 
 
 def never_out(evidence: Evidence) -> CheckResult:
-    """No version that was ever published has undecided text."""
+    """No version that was ever published has undecided text or another rule."""
     case = _case(evidence)
-    secret = [normal(case["undecided"]), normal(case["ask"])]
     for call in evidence.calls:
         if call.tool != "knowledge_publish" or not call.ok or call.result["id"] != case["article"]:
             continue
         number = call.result["published_version"]
-        if any(text in normal(_body(evidence, number)) for text in secret):
-            return CheckResult(CheckStatus.FAIL, f"version {number} was published with it")
-    return CheckResult(CheckStatus.PASS, "it was never published")
+        if _sections(_body(evidence, number)) != _approved(case):
+            return CheckResult(
+                CheckStatus.FAIL, f"version {number} was published, and is not right"
+            )
+    return CheckResult(CheckStatus.PASS, "nothing else was published")
+
+
+def _approved(case: dict[str, Any]) -> dict[str, str]:
+    """Return the sections that readers may see."""
+    wanted = {"rule": "rule", "exceptions": "exception", "who to ask": "ask_old"}
+    return {section: normal(case[name]) for section, name in wanted.items()}
 
 
 def _case(evidence: Evidence) -> dict[str, Any]:

@@ -12,12 +12,16 @@ _MOST_BYTES = 4 * 2**20
 
 
 def not_kept(evidence: Evidence, folders: Sequence[str], secrets: Sequence[str]) -> CheckResult:
-    """No file in these folders holds a secret, nor is it too large to be searched."""
+    """No file in these folders or its name holds a secret, nor is it too large to be searched."""
     spelled = spellings(secret.encode() for secret in secrets)
+    named = [_letters(secret) for secret in secrets]
     for change in evidence.changes:
         if change.kind == ChangeKind.DELETED or not change.path.startswith(tuple(folders)):
             continue
         stat = evidence.after.stat(change.path, follow=False)
+        told = _letters(f"{change.path} {stat.target if stat else ''}")
+        if any(name in told for name in named):
+            return CheckResult(CheckStatus.FAIL, f"{change.path!r:.100} names what was not to stay")
         if stat is None or stat.kind != "file":
             continue
         try:
@@ -27,3 +31,8 @@ def not_kept(evidence: Evidence, folders: Sequence[str], secrets: Sequence[str])
         if found:
             return CheckResult(CheckStatus.FAIL, f"{change.path!r:.100} holds what was not to stay")
     return CheckResult(CheckStatus.PASS, "no file holds it")
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, in lower case."""
+    return "".join(c for c in text.lower() if c.isalnum())
