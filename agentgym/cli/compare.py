@@ -42,8 +42,8 @@ def compare(
 ) -> None:
     """Compare agents of one run or several, in pairs of the same task and seed.
 
-    Tasks and seeds that not every agent played, or that different versions of the checks judged,
-    are left out, and the last lines say how many.
+    Tasks and seeds are left out that not every agent played, or that different checks judged.
+    The last lines say how many.
     """
     import json
 
@@ -87,16 +87,18 @@ def _standings(found: Comparison) -> Table:
 def _differences(found: Comparison) -> Table:
     from rich.text import Text
 
-    bounds = ["bounds"] if found.unscored else []
+    missing = bool(found.unscored)
     table = _table(
-        *("minus " + found.baseline, "mean score", "95% interval", *bounds),
+        *("minus " + found.baseline, *(["pairs"] if missing else []), "mean score"),
+        *("95% interval", *(["bounds"] if missing else [])),
         *("pass@1", "95% interval", "better", "equal", "worse"),
     )
     for name, difference in found.differences.items():
         table.add_row(
             Text(name, "bold"),
+            *([str(difference.pairs)] if missing else []),
             *_cells(difference.score, "+"),
-            *([_span(difference.bounds, "+")] if bounds else []),
+            *([_span(difference.bounds, "+")] if missing else []),
             *_cells(difference.passed, "+"),
             *map(str, (difference.better, difference.equal, difference.worse)),
         )
@@ -121,12 +123,13 @@ def _by_task(found: Comparison) -> Table:
 
 def _remarks(found: Comparison) -> Iterator[str]:
     pairs, tasks = "s" * (found.pairs != 1), "s" * (found.tasks != 1)
-    yield f"{found.pairs} pair{pairs} of task and seed, {found.tasks} task{tasks}"
+    scored = " on which every agent has a score" if found.unscored else ""
+    yield f"{found.pairs} pair{pairs} of task and seed{scored}, {found.tasks} task{tasks}"
     for reason, count in found.left_out.items():
         yield f"left out: {count}, {reason}"
-    if found.unscored:
-        have = "episode has" if found.unscored == 1 else "episodes have"
-        yield f"{found.unscored} {have} no score; the bounds say what that could change"
+    for name, count in found.unscored.items():
+        have = "episode has" if count == 1 else "episodes have"
+        yield f"{name}: {count} {have} no score; the bounds say what that could change"
     for name, values in found.unlike.items():
         yield f"the runs differ in {name}: {', '.join(map(repr, values))}"
     if len(found.differences) >= _MANY:

@@ -5,13 +5,14 @@ Two agents are compared in pairs: on the same task with the same seed, as Miller
 the difference within a pair does not have. Intervals are clustered by task, as in `results.json`.
 
 A pair compares nothing if its task was judged by other checks or began in another state; it is left
-out. An episode without a score is missing data: its pair is left out, too, and the bounds say how
-far all such episodes could move the difference.
+out. An episode without a score is missing data: its pairs are left out, too, and the bounds say how
+far all such episodes could move the difference. Pairs of two other agents stay.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,7 +25,10 @@ from agentgym.record.store import EpisodeRow, RunStore
 
 SCHEMA: Final = "agentgym.comparison/1"
 
-_DECIDING: Final = ("max_steps", "timeout_s", "offline", "judge", "user", "surfaces", "agentgym")
+_DECIDING: Final = (
+    *("sandbox", "image_fallbacks", "max_steps", "timeout_s", "offline", "judge", "user"),
+    *("surfaces", "agentgym"),
+)
 """Settings that may change a score."""
 _EQUAL: Final = 1e-9
 """Scores of a task that differ less are equal."""
@@ -51,10 +55,14 @@ class Contestant:
     settings: Settings
     cells: Mapping[Cell, Sequence[EpisodeRow]]
 
+    def is_called(self, text: str) -> bool:
+        """Return whether a text is its name or its spec."""
+        return text in (self.name, self.agent)
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One agent on the common pairs.
+    """One agent on the pairs on which every agent has a score.
 
     Attributes:
         score: Mean score.
@@ -69,9 +77,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One agent minus the baseline, in pairs.
+    """One agent minus the baseline, in pairs on which both have a score.
 
     Attributes:
+        pairs: Number of these pairs.
         score: Difference of the mean scores.
         passed: Difference of the shares of passed episodes.
         bounds: Smallest and largest difference of the mean scores that the episodes without a score
@@ -81,6 +90,7 @@ class Difference:
         worse: Number of tasks with a lower one.
     """
 
+    pairs: int
     score: Estimate
     passed: Estimate
     bounds: tuple[float, float]
@@ -95,10 +105,10 @@ class Comparison:
 
     Attributes:
         baseline: Name of the agent with which the others are compared.
-        pairs: Number of tasks and seeds that are compared.
+        pairs: Number of tasks and seeds on which every agent has a score.
         tasks: Number of tasks among them.
-        unscored: Number of episodes without a score, on these pairs and on others that would be
-            compared but for them.
+        unscored: By name of an agent, the number of its episodes without a score on what is
+            compared; without the agents that have none.
         left_out: Why other tasks and seeds are left out, with their number.
         unlike: Settings that differ between the runs, each with its values.
         standings: Every agent by name, the best first.
@@ -108,7 +118,7 @@ class Comparison:
     baseline: str
     pairs: int
     tasks: int
-    unscored: int
+    unscored: Mapping[str, int]
     left_out: Mapping[str, int]
     unlike: Mapping[str, Sequence[Any]]
     standings: Mapping[str, Standing]
@@ -124,7 +134,7 @@ def read_contestants(folders: Sequence[Path], agents: Sequence[str] = ()) -> lis
 
     Args:
         folders: The run folders; none may be named twice.
-        agents: Specs of the agents to compare; all if empty.
+        agents: Specs or names of the agents to compare; all if empty.
 
     Raises:
         ConfigError: A folder is named twice, or fewer than two agents are left.
@@ -135,16 +145,15 @@ def read_contestants(folders: Sequence[Path], agents: Sequence[str] = ()) -> lis
     if len(set(real)) < len(real):
         raise ConfigError("a run is named twice; name each run once")
     found = [contestant for folder in folders for contestant in _of_run(folder)]
-    specs = [contestant.agent for contestant in found]
-    for agent in agents:
-        if agent not in specs:
-            raise NotFoundError("agent in these runs", agent, dict.fromkeys(specs))
-    shared = {spec for spec in specs if specs.count(spec) > 1}
-    chosen = [
-        replace(one, name=f"{one.agent} ({one.run})") if one.agent in shared else one
+    specs = Counter(contestant.agent for contestant in found)
+    named = [
+        replace(one, name=f"{one.agent} ({one.run})") if specs[one.agent] > 1 else one
         for one in found
-        if not agents or one.agent in agents
     ]
+    for agent in agents:
+        if not any(one.is_called(agent) for one in named):
+            raise NotFoundError("agent in these runs", agent, specs)
+    chosen = [one for one in named if not agents or any(map(one.is_called, agents))]
     if len(chosen) < 2:
         raise ConfigError("a comparison needs at least two agents, of one run or of several")
     return chosen
@@ -155,16 +164,15 @@ def compare(contestants: Sequence[Contestant], baseline: str = "") -> Comparison
 
     Args:
         contestants: At least two agents.
-        baseline: Name of the one with which the others are compared; empty: the first.
+        baseline: Name of the one with which the others are compared, or its spec if no other one
+            has it; empty: the first.
 
     Raises:
-        ConfigError: The agents have no task and seed in common that can be compared.
+        ConfigError: The agents have no task and seed in common that can be compared, or several
+            have the baseline's spec.
         NotFoundError: No agent has the baseline's name.
     """
-    by_name = {contestant.name: contestant for contestant in contestants}
-    base = by_name.get(baseline or contestants[0].name)
-    if base is None:
-        raise NotFoundError("agent to compare with", baseline, by_name)
+    base = _baseline(contestants, baseline or contestants[0].name)
     common, left_out = _common(contestants)
     if not common:
         why = "; ".join(f"{count} {reason}" for reason, count in left_out.items())
@@ -176,18 +184,26 @@ def compare(contestants: Sequence[Contestant], baseline: str = "") -> Comparison
         baseline=base.name,
         pairs=len(whole),
         tasks=len({task for task, _ in whole}),
-        unscored=sum(
-            len(one.cells[cell]) - len(_scores(one, cell)) for one in contestants for cell in common
-        ),
+        unscored={one.name: count for one in contestants if (count := _unscored(one, common))},
         left_out=left_out,
         unlike=_unlike(contestants),
         standings=dict(ranked),
         differences={
-            one.name: _difference(one, base, whole, common)
-            for one in contestants
-            if one is not base
+            one.name: _difference(one, base, common) for one in contestants if one is not base
         },
     )
+
+
+def _baseline(contestants: Sequence[Contestant], name: str) -> Contestant:
+    called = [one for one in contestants if one.is_called(name)]
+    if not called:
+        raise NotFoundError(
+            "agent to compare with", name, dict.fromkeys(one.name for one in contestants)
+        )
+    if len(called) > 1:
+        names = ", ".join(repr(one.name) for one in called)
+        raise ConfigError(f"{len(called)} runs have an agent {name!r}; name one of them: {names}")
+    return called[0]
 
 
 def _of_run(folder: Path) -> Iterator[Contestant]:
@@ -229,6 +245,8 @@ def _obstacle(contestants: Sequence[Contestant], cell: Cell) -> str:
     begun = [row for row in rows if row.first is not None]
     if any(row.params != begun[0].params for row in begun):
         return "with different parameters of the task"
+    if any(row.instruction != begun[0].instruction for row in begun):
+        return "with different instructions"
     if len({row.prepared for row in begun if row.prepared}) > 1:
         return "begun from different states of the setup"
     return ""
@@ -238,6 +256,10 @@ def _scores(contestant: Contestant, cell: Cell) -> list[tuple[float, bool]]:
     """Return the score and the outcome of the scored episodes."""
     verdicts = [row.verdict for row in contestant.cells[cell]]
     return [(each.score, each.outcome) for each in verdicts if each is not None and each.scored]
+
+
+def _unscored(contestant: Contestant, cells: Sequence[Cell]) -> int:
+    return sum(len(contestant.cells[cell]) - len(_scores(contestant, cell)) for cell in cells)
 
 
 def _means(contestant: Contestant, cell: Cell) -> tuple[float, float]:
@@ -264,18 +286,13 @@ def _standing(contestant: Contestant, cells: Sequence[Cell]) -> Standing:
     )
 
 
-def _difference(
-    contestant: Contestant, base: Contestant, whole: Sequence[Cell], common: Sequence[Cell]
-) -> Difference:
-    """Return a contestant minus the baseline.
-
-    Args:
-        contestant: The one.
-        base: The other.
-        whole: Tasks and seeds on which every agent has a score.
-        common: Those and the ones on which some agent has none.
-    """
-    pairs = {cell: (_means(contestant, cell), _means(base, cell)) for cell in whole}
+def _difference(contestant: Contestant, base: Contestant, common: Sequence[Cell]) -> Difference:
+    """Return a contestant minus the baseline, on tasks and seeds that both played."""
+    pairs = {
+        cell: (_means(contestant, cell), _means(base, cell))
+        for cell in common
+        if _scores(contestant, cell) and _scores(base, cell)
+    }
     scores = _grouped({cell: own[0] - other[0] for cell, (own, other) in pairs.items()})
     passed = _grouped({cell: own[1] - other[1] for cell, (own, other) in pairs.items()})
     by_task = [math.fsum(group) / len(group) for group in scores.values()]
@@ -288,6 +305,7 @@ def _difference(
         for missing in (0.0, 1.0)
     ]
     return Difference(
+        len(pairs),
         estimate_mean(list(scores.values()), least=-1.0),
         estimate_mean(list(passed.values()), least=-1.0),
         (ends[0], ends[1]),

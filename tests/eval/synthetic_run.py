@@ -98,14 +98,15 @@ class Runs:
         events: tuple[StepEvent, ...] = (),
         more: Mapping[str, Json] = MappingProxyType({}),
         steps: int = 1,
+        instruction: str = "Say hello.",
     ) -> None:
         recorder = store.begin(
             row.id,
             params={},
-            instruction="Say hello.",
+            instruction=instruction,
             sandbox="bubblewrap",
             reset_s=0.03,
-            first=Observation("Say hello."),
+            first=Observation(instruction),
         )
         decision = Decision(
             Action("bash", {"command": command, **more}),

@@ -65,7 +65,7 @@ def test_the_difference_is_that_of_pairs(played):
         },
     )
     found = compared(folder)
-    assert (found.baseline, found.pairs, found.tasks, found.unscored) == ("a", 6, 3, 0)
+    assert (found.baseline, found.pairs, found.tasks, found.unscored) == ("a", 6, 3, {})
     (difference,) = found.differences.values()
     assert difference.score.mean == pytest.approx((0.5 + 0 + 0.5 + 0 - 0.2 + 0) / 6)
     assert (difference.better, difference.equal, difference.worse) == (2, 0, 1)
@@ -127,7 +127,7 @@ def test_the_bounds_hold_whatever_the_missing_episodes_would_have_scored(tmp_pat
         assert there.score.mean == pytest.approx(-here.score.mean)
         assert (there.better, there.worse) == (here.worse, here.better)
     flat = [score for one, other in drawn for score in (*one, *other)]
-    assert found.unscored == flat.count(None)
+    assert sum(found.unscored.values()) == flat.count(None)
     for filling in itertools.islice(itertools.product((0.0, 1.0), repeat=flat.count(None)), 64):
         left = iter(filling)
         full = [next(left) if score is None else score for score in flat]
@@ -142,9 +142,24 @@ def test_an_agent_gains_nothing_by_episodes_without_a_score(played):
         {"a": {"t/one-v1": [0.5], "t/two-v1": [0.5]}, "b": {"t/one-v1": [0.5], "t/two-v1": [None]}},
     )
     found = compared(folder)
-    assert (found.pairs, found.unscored) == (1, 1)
+    assert (found.pairs, found.unscored) == (1, {"b": 1})
     assert found.differences["b"].score.mean == 0
     assert found.differences["b"].bounds == (-0.25, 0.25)
+
+
+def test_episodes_without_a_score_change_nothing_between_other_agents(played):
+    scores = {"t/one-v1": [0.0], "t/two-v1": [0.25]}
+    better = {"t/one-v1": [0.25], "t/two-v1": [1.0]}
+    nothing = {"t/one-v1": [None], "t/two-v1": [None]}
+    folder = played("run", {"a": scores, "b": better, "down": nothing})
+    found, without = compared(folder), compared(folder, agents=("a", "b"))
+    assert found.differences["b"] == without.differences["b"]
+    assert (found.differences["b"].pairs, found.differences["b"].score.mean) == (2, 0.5)
+    assert found.differences["b"].bounds == (0.5, 0.5)
+    assert (found.pairs, found.unscored) == (0, {"down": 2})
+    assert found.differences["down"].pairs == 0
+    shown = CliRunner().invoke(app, ["compare", str(folder)]).output
+    assert "down: 2 episodes have no score" in shown
 
 
 def test_an_episode_that_is_not_over_is_missing_data(played, tmp_path):
@@ -155,7 +170,7 @@ def test_an_episode_that_is_not_over_is_missing_data(played, tmp_path):
         runs.play(store, row, scored(1.0))
     runs.close()
     found = compared(runs.folder)
-    assert (found.pairs, found.unscored, found.left_out) == (1, 1, {})
+    assert (found.pairs, found.unscored, found.left_out) == (1, {"a": 1}, {})
     assert found.differences["b"].bounds == (0.0, 0.5)
 
 
@@ -168,6 +183,11 @@ def test_agents_of_several_runs_are_told_apart_by_their_run(played):
     assert found.left_out == {"not played by every agent": 1}
     assert compared(before, after).differences.keys() == {"b", f"a ({after})"}
     assert compared(before, after, baseline="b").baseline == "b"
+    with pytest.raises(ConfigError, match="2 runs have an agent 'a'; name one of them") as raised:
+        compared(before, after, baseline="a")
+    assert f"'a ({after})'" in str(raised.value)
+    picked = compared(before, after, agents=(f"a ({after})", "b"), baseline="a")
+    assert (picked.baseline, list(picked.differences)) == (f"a ({after})", ["b"])
 
 
 @pytest.mark.parametrize(
@@ -182,6 +202,16 @@ def test_what_was_judged_or_begun_otherwise_is_left_out(played, changed, why):
     other = played("other", {"a": {"t/one-v1": [1.0]}}, **{"prepared": "f" * 64, **changed})
     with pytest.raises(ConfigError, match=why):
         compared(one, other)
+
+
+def test_what_was_told_otherwise_is_left_out(played, tmp_path):
+    one = played("one", {"a": {"t/one-v1": [0.0]}})
+    runs = Runs(tmp_path / "other")
+    store = runs.start(["t/one-v1"], ["b"])
+    runs.play(store, store.episodes()[0], replace(scored(1.0), verifier="v1"), instruction="Go.")
+    runs.close()
+    with pytest.raises(ConfigError, match="1 with different instructions"):
+        compared(one, runs.folder)
 
 
 def test_settings_that_may_change_a_score_are_told(played, tmp_path):
@@ -224,8 +254,8 @@ def test_the_command_shows_it_and_writes_it(played, tmp_path):
     done = CliRunner().invoke(app, ["compare", str(folder), "--tasks", "--json", str(file)])
     assert done.exit_code == 0, done.output
     assert "+0.750" in done.output and "t/one-v1" in done.output and "\x1b" not in done.output
-    assert "1 pair of task and seed, 1 task\n" in done.output
-    assert "1 episode has no score" in done.output
+    assert "1 pair of task and seed on which every agent has a score, 1 task\n" in done.output
+    assert "b: 1 episode has no score" in done.output
     written = json.loads(file.read_text())
     assert written["schema"] == "agentgym.comparison/1"
     assert written["differences"]["b"]["score"]["mean"] == 0.75
