@@ -21,8 +21,10 @@ from agentgym.chat.endpoint import (
     Address,
     ContextLengthError,
     DialogueError,
+    EndlessReplyError,
     Endpoint,
     EndpointError,
+    LongReplyError,
     UnreadableReplyError,
     is_server_failure,
 )
@@ -297,10 +299,10 @@ class OpenAIAgent:
         try:
             bound = {self._length_name: _CONTROL_TOKENS}
             await endpoint.complete({**request, "messages": messages, **bound})
-        except DialogueError:
-            return True
         except EndpointError as error:
-            return error.status in _REFUSED
+            # A server that hangs is late at any dialogue.
+            late = isinstance(error, EndlessReplyError) and not isinstance(error, LongReplyError)
+            return not late and (isinstance(error, DialogueError) or error.status in _REFUSED)
         finally:
             await endpoint.close()
         return True

@@ -254,7 +254,8 @@ class Episode:
                 child = Episode(await fork_parts(self._parts), started_s)
             except UnsupportedError as why:
                 again = self.environment.task.instance(self.instance.seed)
-                begin = functools.partial(Episode.start, self.environment, again)
+                alone = self._parts.alone
+                begin = functools.partial(Episode.start, self.environment, again, alone=alone)
                 child = await repeat(self, self._parts, begin, why)
             child.parent, child.forked_at = self, len(self.steps)
             child.instance, child.first = self.instance, self.first

@@ -159,7 +159,7 @@ class LayerStore:
         return size
 
     def empty(self, layer: str, most: int) -> tuple[int, str]:
-        """Empty the largest files of one layer, see `layer_size.empty_largest`."""
+        """Empty the largest files of one layer, see `layers.size.empty_largest`."""
         count, first = self._access.call("empty", str(self.root / layer), most)
         return count, first
 

@@ -221,7 +221,7 @@ class Supervised(FileTransfer):
         raise NotImplementedError
 
     def _empty(self, most: int) -> tuple[int, str]:
-        """Empty the ended guest's largest files; see `layer_size.empty_largest`."""
+        """Empty the ended guest's largest files; see `layers.size.empty_largest`."""
         raise NotImplementedError
 
     async def _make_room(self, disk: DiskWatch) -> None:

@@ -27,7 +27,9 @@ _LARGEST: Final = 10**15
 _ID_CHARS: Final = 64
 _NAME_CHARS: Final = 80
 _ID_PREFIX: Final = re.compile(
-    r"(?:(?:ticket|invoice|order|offer|event|article|message|mail|file|number|no|nr|id)\b\.?\s*|#\s*){1,3}",
+    # In "order-7" the word is a part of the id.
+    r"(?:(?:ticket|invoice|order|offer|event|article|message|mail|file|number|no|nr|id)"
+    r"\b\.?\s*+(?![-/_.])|#\s*){1,3}",
     re.IGNORECASE,
 )
 _ONE: Final = re.compile(r"^one\b")

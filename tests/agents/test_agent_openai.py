@@ -405,6 +405,16 @@ async def test_a_server_that_fails_at_every_dialogue_is_down(serve, waits):
     assert len(server.requests) == 2
 
 
+async def test_a_server_that_fails_and_then_hangs_is_down(serve, waits):
+    def script(request):
+        return Status(503) if "Say hello" in json.dumps(request) else Endless("headers")
+
+    serve(script)
+    with pytest.raises(AgentError, match="503") as caught:
+        await decide("test?retries=0&timeout_s=0.5")
+    assert not isinstance(caught.value, PolicyError)
+
+
 UNREADABLE = [
     Status(400, "Failed to call a function.", extra={"code": "tool_use_failed"}),
     Status(500, """error parsing tool call: raw='{"a":', err=unexpected end of JSON input"""),

@@ -11,6 +11,7 @@ from hybrid_desk import SOLUTION, write_desk
 from living_tasks import RELAY, write_living
 from shop_task import write_shop
 
+from agentgym.env import episode as episode_module
 from agentgym.env.environment import Environment
 from agentgym.errors import SurfaceError, UnsupportedError
 from agentgym.records import Action, Audit
@@ -83,6 +84,20 @@ async def test_services_and_a_user(shop):
     actions = oracle(shop.task.instance(0))
     *_, checkpoints = await fork_at_every_step(shop, actions)
     assert all(checkpoint.score == 1.0 for checkpoint in checkpoints)
+
+
+async def test_a_fork_that_repeats_actions_shares_no_more_than_its_parent(shop, monkeypatch):
+    async def fails(parts):
+        raise UnsupportedError("no")
+
+    async def repeat(episode, parts, start, why):
+        return await start()
+
+    monkeypatch.setattr(episode_module, "fork_parts", fails)
+    monkeypatch.setattr(episode_module, "repeat", repeat)
+    for alone in (False, True):
+        parent = await shop.start(0, alone=alone)
+        assert (await parent.fork())._parts.alone is alone
 
 
 @COMPUTER

@@ -202,6 +202,21 @@ def test_times_tickets_and_people_are_read_in_every_usual_spelling(live):
     assert stored == ["2026-03-04", handle, "14:00", katrin, katrin, 430, "Vaultdrive", 100.1, 2]
 
 
+@pytest.mark.parametrize("ticket", [430.7, "430.7", "430 or 431"])
+def test_a_ticket_is_a_whole_number(live, ticket):
+    got = refusal(live, "forms_send_mail", form="ticket-handover", to=["a.b@oakline.example"],
+                  fields=entries(leaver="Katrin Teixeira"),
+                  lines=[[ticket, "Katrin Teixeira"]])  # fmt: skip
+    assert got == ("invalid", "lines")
+
+
+def test_a_word_may_be_a_part_of_a_code(live):
+    kept = [entry for entry in REMINDER if entry["field"] != "invoice"]
+    ask(live, "forms_send_mail", form="payment-reminder", to=["a.b@oakline.example"],
+        fields=[*kept, {"field": "invoice", "value": "Order-7"}])  # fmt: skip
+    assert values(live)[0, "invoice"] == "Order-7"
+
+
 @pytest.mark.parametrize("size", ["100.1 MB", "100.1 or 200", "almost 100.1"])
 def test_a_number_has_no_other_unit_or_word(live, size):
     got = refusal(live, "forms_post_chat", form="incident-update", channel=1,

@@ -28,6 +28,7 @@ DAY, HOUR = field(type="date"), field(type="time")
 MOMENT = field(type="datetime")
 INVOICE = field(type="id", pattern=r"INV-\d{5}")
 CODE = field(type="id", pattern=r"R\d{5}")
+ANY_ID = field(type="id")
 TICKET = field(type="id", pattern=r"\d{1,6}")
 STATUS = field(type="choice", choices=("called off", "moved"))
 WHO = field(type="person")
@@ -79,6 +80,9 @@ ALL = (
         (MOMENT, "2026-03-10T15:00:00", "2026-03-10T15:00"),
         (INVOICE, "invoice inv 34277.", "INV-34277"),
         (CODE, "r 61630", "R61630"),
+        (ANY_ID, "order-7", "order-7"),
+        (ANY_ID, "Order no. 7", "7"),
+        (ANY_ID, "order NO-12", "NO-12"),
         (TICKET, 13, "13"),
         (TICKET, "Ticket #13", "13"),
         (STATUS, "Called-off.", "called off"),

@@ -167,7 +167,7 @@ def _handle(service: Service, value: Any) -> str:
 def _existing(table: str, column: str) -> Callable[[Service, Any], Stored]:
     def read(service: Service, value: Any) -> Stored:
         if column == "id":
-            value = int(_ROW(value))
+            value = int(_ROW(str(value)))
         found: Stored | None = service.db.value(
             f"SELECT {column} FROM {table} WHERE lower({column}) = lower(?)", value
         )
