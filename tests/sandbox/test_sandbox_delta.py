@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -57,6 +58,21 @@ def described(layer):
         text = path.read_bytes() if is_small else info.st_size * path.is_file()
         found[path.relative_to(layer)] = (info.st_mode, info.st_rdev, target, opaque, text)
     return found
+
+
+def test_a_folder_with_more_attributes_than_can_be_listed_still_hides_what_is_below(
+    tmp_path, monkeypatch
+):
+    def too_long(path, *, follow_symlinks):
+        raise OSError(errno.E2BIG, "too long", path)
+
+    fill(tmp_path / "layer")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "listxattr", too_long)
+        delta.pack(str(tmp_path / "layer"), str(tmp_path / "kept"), OPAQUE, 0, *ROOM)
+    with tarfile.open(tmp_path / "kept") as archive:
+        hiding = [member.name for member in archive if "AGENTGYM.opaque" in member.pax_headers]
+    assert hiding == ["folder"]
 
 
 # Names that a pax header cannot hold: no UTF-8, and with the sign that ends a name there.

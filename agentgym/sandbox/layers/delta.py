@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from agentgym.sandbox.layers.attributes import attributes, is_keyword
 from agentgym.sandbox.layers.holes import data_parts
+from agentgym.sandbox.layers.stack import is_opaque
 
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK = 1 << 20
@@ -191,13 +192,11 @@ def _is_whiteout(info: os.stat_result) -> bool:
 
 
 def _attributes(path: str, opaque: str, budget: _Budget) -> dict[str, str]:
-    found = {}
-    for key, value in attributes(path, lambda name: name == opaque or _is_kept(name)).items():
-        if key == opaque:
-            found[_OPAQUE] = "y"
-        else:
-            budget.data(len(value))
-            found[_XATTR + key] = value.decode("utf-8", "surrogateescape")
+    # Asked for by its name, because a guest can make the list too long to be read.
+    found = {_OPAQUE: "y"} if is_opaque(path, opaque) else {}
+    for key, value in attributes(path, _is_kept).items():
+        budget.data(len(value))
+        found[_XATTR + key] = value.decode("utf-8", "surrogateescape")
     return found
 
 
