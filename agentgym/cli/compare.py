@@ -55,7 +55,7 @@ def compare(
     console.print(_standings(found))
     console.print()
     console.print(_differences(found))
-    if tasks:
+    if tasks and found.tasks:
         console.print()
         console.print(_by_task(found))
     for number, line in enumerate(_remarks(found)):

@@ -1,4 +1,4 @@
-"""How the supervisor in a Docker container reaches the host, once at its start.
+"""The connection of a Docker container's supervisor to the host, made once at its start.
 
 The supervisor connects to a socket in a folder of this sandbox alone, and reads its system call
 filter from the same folder. The host accepts one connection and then removes both files, so no
