@@ -12,8 +12,8 @@ from typing import Protocol, TypeVar
 from agentgym.record.store import RunStore
 
 
-class Lossy(Protocol):
-    """The result of playing an episode or a tree."""
+class Played(Protocol):
+    """An episode or a tree after its end."""
 
     @property
     def error(self) -> str:
@@ -24,7 +24,7 @@ class Lossy(Protocol):
         """Whether a process that episodes share ended it."""
 
 
-P = TypeVar("P", bound=Lossy)
+P = TypeVar("P", bound=Played)
 
 
 async def once_more_if_lost(
