@@ -215,7 +215,7 @@ def only_changed(
     Args:
         evidence: Evidence of the episode.
         allowed: Tables of `table` (a name or glob) and optionally `where` (the values that the row
-            has now, or had before its removal), `having`, `kind` ("added", "changed", "removed" or
+            has now, or had before its removal), `was` (values that it had at the setup), `having`, `kind` ("added", "changed", "removed" or
             a list of them), `columns` (of changed rows, those that may differ), `at_most` (rows,
             default 1), `texts` (free text by column: a text, a list of texts, or `whole`),
             `any_text` (columns whose text another checkpoint reads, or another actor wrote) and

@@ -22,29 +22,28 @@ def planned(evidence: Evidence, least: int, label: str) -> CheckResult:
 
 
 def others_kept(evidence: Evidence, least: int) -> CheckResult:
-    """No other thread has another status, or was without one of its labels for a while."""
+    """No other thread has another status or other labels, or lost a label for a while."""
     wanted = _wanted(evidence, least)
-    before = {row["id"]: row["status"] for row in evidence.tables_before.rows("forum_thread")}
-    for call in evidence.calls:
-        for ref in call.changed:
-            row = evidence.tables_before.at(ref.table, ref.rowid)
-            if call.actor != "agent" or (ref.table, ref.kind) != ("forum_label", "removed"):
-                continue
-            if row is not None and row["thread_id"] not in wanted:
-                told = f"call {call.sequence} takes a label off thread {row['thread_id']}"
-                return CheckResult(CheckStatus.FAIL, told)
-    wrong = [
+    before, after = evidence.tables_before, evidence.tables_after
+    known = {row["id"]: row["status"] for row in before.rows("forum_thread")}
+    wrong = {
         row["id"]
-        for row in evidence.tables_after.rows("forum_thread")
-        if row["id"] not in wanted and row["status"] != before.get(row["id"])
-    ]
+        for row in after.rows("forum_thread")
+        if row["status"] != known.get(row["id"])
+        or _labels(before, row["id"]) != _labels(after, row["id"])
+    }
+    for ref in (ref for call in evidence.calls if call.actor == "agent" for ref in call.changed):
+        row = before.at(ref.table, ref.rowid) if ref.table == "forum_label" else None
+        if row is not None and ref.kind == "removed":
+            wrong.add(row["thread_id"])
+    wrong -= wanted
     if wrong:
-        return CheckResult(CheckStatus.FAIL, f"other threads that changed: {wrong}")
+        return CheckResult(CheckStatus.FAIL, f"other threads that changed: {sorted(wrong)}")
     return CheckResult(CheckStatus.PASS, "the others are as they were")
 
 
-def _labels(tables: Tables, thread: Json) -> set[Json]:
-    return {row["label"] for row in tables.rows("forum_label", thread_id=thread)}
+def _labels(tables: Tables, thread: Json) -> set[str]:
+    return {str(row["label"]) for row in tables.rows("forum_label", thread_id=thread)}
 
 
 def _wanted(evidence: Evidence, least: int) -> set[Json]:
