@@ -23,14 +23,14 @@ def replied(evidence: Evidence, year: int, say: str) -> CheckResult:
 
 def others_kept(evidence: Evidence, year: int) -> CheckResult:
     """No other thread has a new post or another status."""
-    before, wanted = evidence.tables_before, _unanswered(evidence, year)
-    known = {row["id"] for row in before.rows("forum_post")}
-    status = {row["id"]: row["status"] for row in before.rows("forum_thread")}
-    posts = evidence.tables_after.rows("forum_post")
-    touched = [row["thread_id"] for row in posts if row["id"] not in known]
-    for row in evidence.tables_after.rows("forum_thread"):
-        if row["status"] != status.get(row["id"]):
-            touched.append(row["id"])
+    wanted, touched = _unanswered(evidence, year), list[Json]()
+    for ref in (ref for call in evidence.calls if call.actor == "agent" for ref in call.changed):
+        if ref.row is not None and (ref.table, ref.kind) == ("forum_post", "added"):
+            touched.append(ref.row["thread_id"])
+        if ref.row is not None and ref.table == "forum_thread":
+            was = evidence.tables_before.at("forum_thread", ref.rowid)
+            if was is None or was["status"] != ref.row["status"]:
+                touched.append(ref.row["id"])
     if wrong := [thread for thread in touched if thread not in wanted]:
         return CheckResult(CheckStatus.FAIL, f"other threads that changed: {wrong[:9]}")
     return CheckResult(CheckStatus.PASS, "the others are as they were")
