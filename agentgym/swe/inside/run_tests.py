@@ -288,7 +288,7 @@ def waited_s() -> float:
 
 
 def processor_s() -> float:
-    """Return how long the processes below this one, and those that they waited for, had a processor."""
+    """Return how long the processes below this one had a processor, in seconds."""
     total = 0
     for process in descendants():
         with contextlib.suppress(OSError, ValueError, IndexError):
