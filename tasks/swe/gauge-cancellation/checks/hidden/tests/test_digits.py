@@ -299,7 +299,7 @@ def test_the_module_is_a_command(tmp_path):
 def test_windows_of_100_000_values_are_not_read_through():
     """A look at all of them, in C as well, would take some minutes."""
     window = Window(100_000)
-    for at in range(110_000):
+    for at in range(130_000):
         window.add(float(at % 7))
         if at > 100_000:
             assert window.deviation > 1.9
