@@ -206,8 +206,8 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
 
     graded = grade_patch(run, patch, issue.fail_to_pass, issue.pass_to_pass)
     if graded.grade is Grade.ERROR:
-        error = VerifierError(graded.reason)
-        raise blame_grader(error) if graded.run.busy else error
+        broken = VerifierError(graded.reason)
+        raise blame_grader(broken) if graded.run.busy else broken
     if graded.grade is Grade.RESOLVED and (lacking := issue.not_noted(whole)):
         return CheckResult(CheckStatus.FAIL, f"the tests pass, but {lacking[0]} does not say so")
     return _result(graded, whole)
