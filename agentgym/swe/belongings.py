@@ -15,7 +15,7 @@ _CONFIGURATION = re.compile(r"^(pyproject\.toml|setup\.cfg|tox\.ini|\.git(ignore
 _CHANGELOG = re.compile(r"change|history|news", re.IGNORECASE)
 _MOST_SHRUNK = 0.1
 _MOST_WORDS = 15
-"""By this share of its words, and by so many, a document may become shorter."""
+"""By this share of its words, and by no more words than that, a document may become shorter."""
 
 
 def lost_words(patch: Patch) -> dict[str, str]:

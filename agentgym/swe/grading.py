@@ -2,8 +2,7 @@
 
 If a run leaves no evidence that the tests ran, the same tests run over the base without the patch,
 and over a patch that is known to be right, if there is one. If they leave evidence there, the patch
-is to blame and the score is 0; else the tests are broken. A run that other programs kept from the
-processors until its time was over says nothing about the patch.
+is to blame and the score is 0; else the tests are broken.
 """
 
 from __future__ import annotations
@@ -67,9 +66,6 @@ def grade_patch(
     """
     seen = run(patch)
     resolution = apply_rules(seen.outcomes, fail_to_pass, pass_to_pass, xfail_passes=xfail_passes)
-    if seen.busy:
-        why = f"the machine is too busy: {seen.problem}, and waited for a processor most of it"
-        return GradedPatch(Grade.ERROR, why, resolution, seen)
     if seen.problem:
         control = run(Patch())
         if control.problem and gold is not None:

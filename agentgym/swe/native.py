@@ -26,7 +26,6 @@ from agentgym.swe.detection import find_detection
 from agentgym.swe.grading import Grade, GradedPatch, grade_patch
 from agentgym.swe.patch import Entry, Patch, PatchError, compare_trees, read_entry
 from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
-from agentgym.verify.checking import blame_grader
 
 _CLAUSES = re.compile(r"[.;:!?](?=\s|$)|,\s|\n|\bbut\b")
 _LONGEST_REASON = 4000
@@ -206,8 +205,7 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
 
     graded = grade_patch(run, patch, issue.fail_to_pass, issue.pass_to_pass)
     if graded.grade is Grade.ERROR:
-        broken = VerifierError(graded.reason)
-        raise blame_grader(broken) if graded.run.busy else broken
+        raise VerifierError(graded.reason)
     if graded.grade is Grade.RESOLVED and (lacking := issue.not_noted(whole)):
         return CheckResult(CheckStatus.FAIL, f"the tests pass, but {lacking[0]} does not say so")
     return _result(graded, whole)

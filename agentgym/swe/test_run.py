@@ -104,8 +104,6 @@ class TestRun:
         exit_code: Exit code of pytest or the command, None if it did not end.
         log: The end of the output.
         tests_s: Time of the tests, in seconds.
-        busy: Whether the time was over before the tests had their share of it: other programs had
-            the processors. The patch is not to blame.
     """
 
     __test__ = False
@@ -116,7 +114,6 @@ class TestRun:
     exit_code: int | None = None
     log: str = ""
     tests_s: float = 0.0
-    busy: bool = False
 
 
 def run_pytest(room: Room, plan: PytestPlan, patch: Patch, tests: Sequence[str] = ()) -> TestRun:
@@ -280,5 +277,4 @@ def _described(seen: Mapping[str, Any], outcomes: Mapping[str, Outcome], problem
         exit_code=seen.get("exit_code"),
         log=bytes(seen.get("log", b"")).decode("utf-8", "replace"),
         tests_s=float(seen.get("tests_s", 0.0)),
-        busy=seen.get("busy") is True,
     )

@@ -257,16 +257,12 @@ def watch(
         if left <= 0 and (not ready or status is None or time.monotonic() > until + 1):
             break
     os.close(process)
-    used = time.monotonic() - begun
-    # The tests had less than their time, and others had the processors.
-    busy = status is None and used - waited_s() < limit and processor_s() < limit
     told, _, sealed = bytes(kept[report]).partition(secret)
     # If a line was lost or added, the report says nothing.
     valid = sealed.endswith(secret) and sealed.startswith(hashlib.sha256(told).digest())
     return {
         "exit_code": status,
         "timed_out": status is None,
-        "busy": busy,
         "told": told[:TOLD_BYTES],
         "report": sealed[32:].removesuffix(secret) if valid and len(told) <= TOLD_BYTES else b"",
         "log": bytes(kept[log]),
@@ -285,18 +281,6 @@ def waited_s() -> float:
         except (OSError, ValueError, IndexError):
             continue
     return total / 1e9
-
-
-def processor_s() -> float:
-    """Return how long the processes below this one had a processor, in seconds."""
-    total = 0
-    for process in descendants():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            with open(f"/proc/{process}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-            # utime, stime, cutime and cstime (proc_pid_stat(5), fields 14 to 17)
-            total += sum(map(int, fields[11:15]))
-    return total / os.sysconf("SC_CLK_TCK")
 
 
 def end_descendants() -> bool:
