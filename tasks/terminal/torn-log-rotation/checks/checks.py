@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify import standing
 
 MOST_BYTES = 2**20
 MOST_FILES = 60
@@ -61,6 +62,11 @@ def no_line_lost(evidence: Evidence) -> CheckResult:
         have.update({line: max(count, have.get(line, 0)) for line, count in found.items()})
     lost = sum(max(0, count - have.get(line, 0)) for line, count in need.items())
     return CheckResult(CheckStatus.FAIL if lost else CheckStatus.PASS, f"{lost} lines are lost")
+
+
+def open_file_kept(evidence: Evidence) -> CheckResult:
+    """The file that the daemon has open is the very file that it opened."""
+    return standing.stood(evidence, [f"{_folder(evidence)}/{evidence.params['daemon']}.log"])
 
 
 def _numbered(evidence: Evidence, age: int) -> list[str]:
