@@ -151,6 +151,7 @@ def cycle(slugs):
         "running": service("status")[0],
         "twice": (service("start") and service("status")[0], request("GET", "/health")[0]),
         "stopped": (service("stop")[0], service("status")[0], request("GET", "/health")[0]),
+        "refused": service("nonsense"),
         "again": (service("start")[0], request("GET", "/health")[0], service("status")[0]),
     }
 
