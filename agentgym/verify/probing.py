@@ -40,7 +40,9 @@ _PYTHON = "/usr/bin/python3"
 _NONCE = secrets.token_hex(16)
 
 
-def probe(room: Room, program: Path, order: Json, *, what: str, timeout_s: float = PATIENCE_S) -> Any:
+def probe(
+    room: Room, program: Path, order: Json, *, what: str, timeout_s: float = PATIENCE_S
+) -> Any:
     """Return the answer of a probe in a room.
 
     Args:

@@ -93,11 +93,13 @@ def found(package, name):
 for first, second in {asked!r}:
     print(int(found("{old}", first) is found("{new}", second)), end="")
 importlib.import_module("{old}.formats")
-print(warned, all(found("{new}", name).__module__.startswith("{new}.") for name in {_OBJECTS!r}))
+old, new = map(importlib.import_module, ("{old}", "{new}"))
+version = getattr(old, "__version__", None) == new.__version__
+print(warned, version, all(found("{new}", name).__module__.startswith("{new}.") for name in {_OBJECTS!r}))
 """
     (seen,) = _probe(evidence, [(["-W", "ignore", "-c", code], [], {})], {})
     same = "".join(str(int(_HOMES[first] == _HOMES[second])) for first, second in asked)
-    wanted = f"{same}1 True\n"
+    wanted = f"{same}1 True True\n"
     if seen["out"] == wanted and seen["code"] == 0:
         return CheckResult(CheckStatus.PASS, "the old name gives the new objects, and warns")
     return _fail(f"expected {wanted!r}, got {seen['out'][:200]!r} {seen['err']!r}")

@@ -9,7 +9,8 @@ import resource
 import shutil
 import subprocess
 
-# Only a program that hangs takes so long, on a busy machine too; one that loops uses processor time.
+# Only a program that hangs takes so long, on a busy machine too; one that loops uses its processor
+# time up.
 WALL_S, PROCESSOR_S = 60, 10
 HUNG = 124
 
