@@ -95,7 +95,8 @@ for first, second in {asked!r}:
 importlib.import_module("{old}.formats")
 old, new = map(importlib.import_module, ("{old}", "{new}"))
 version = getattr(old, "__version__", None) == new.__version__
-print(warned, version, all(found("{new}", name).__module__.startswith("{new}.") for name in {_OBJECTS!r}))
+homes = [found("{new}", name).__module__ for name in {_OBJECTS!r}]
+print(warned, version, all(home.startswith("{new}.") for home in homes))
 """
     (seen,) = _probe(evidence, [(["-W", "ignore", "-c", code], [], {})], {})
     same = "".join(str(int(_HOMES[first] == _HOMES[second])) for first, second in asked)
