@@ -22,7 +22,7 @@ from rich.table import Table
 from agentgym import plugins
 from agentgym.bench.processor import LoopWatch, family_s
 from agentgym.bench.spans import Spans
-from agentgym.env import ending, environment
+from agentgym.env import ending, resources
 from agentgym.env.episode import Episode
 from agentgym.env.keeping import StateKeeping
 from agentgym.env.recording import EpisodeRecording
@@ -269,7 +269,7 @@ def _phases() -> Spans:
     """Watch the phases of an episode."""
     spans = Spans()
     spans.watch(evaluated, "run_episode", "engine", root=True)
-    spans.watch(environment, "prepare", "prepare")
+    spans.watch(resources, "prepare", "prepare")
     spans.watch(ending, "grade", "grade")
     spans.watch(Episode, "_release", "close")
     spans.watch(PooledProvider, "start", "hand-out")

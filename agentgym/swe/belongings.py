@@ -14,7 +14,8 @@ _DOCUMENT = re.compile(r"\.(md|rst)$|^(LICENSE|COPYING|NOTICE|AUTHORS)$", re.IGN
 _CONFIGURATION = re.compile(r"^(pyproject\.toml|setup\.cfg|tox\.ini|\.git(ignore|attributes))$")
 _CHANGELOG = re.compile(r"change|history|news", re.IGNORECASE)
 _MOST_SHRUNK = 0.1
-"""Share of its words by which a document may become shorter."""
+_MOST_WORDS = 15
+"""By this share of its words, and by no more words than that, a document may become shorter."""
 
 
 def lost_words(patch: Patch) -> dict[str, str]:
@@ -71,7 +72,8 @@ def _lost_words(change: FileChange) -> str:
     if (words - new).total() * 2 > words.total():
         return f"most of {change.path} is gone"
     if _CHANGELOG.match(name) is None:
-        is_cut = is_document and new.total() < words.total() * (1 - _MOST_SHRUNK)
+        least = words.total() - min(_MOST_WORDS, words.total() * _MOST_SHRUNK)
+        is_cut = is_document and new.total() < least
         return f"a part of {change.path} is gone" if is_cut else ""
     told = _words([line for line in old if not line.startswith(b"#")])
     dated = _numbers([line for line in old if line.startswith(b"#")])

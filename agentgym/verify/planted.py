@@ -30,7 +30,9 @@ _SECTION: Final = re.compile(r"^\s*(\[[^\]\"]*(?:\"(?:[^\"\\]|\\.)*\")?\s*\])")
 
 
 def planted(before: FileTree, after: FileTree, folder: str) -> str:
-    """Return the first new hook, new setting that runs something, new identity, or lost setting.
+    """Return the first new hook, setting that runs something, identity, or hidden file; or a loss.
+
+    A loss is a setting that is gone. Hidden is what a new line of ``info/exclude`` names.
 
     The text is empty if nothing was planted or lost.
 
@@ -53,6 +55,8 @@ def planted(before: FileTree, after: FileTree, folder: str) -> str:
             return f"{path} is a hook that was not there"
     if lost := sorted(set(_hooks(before, folder)) - {*names}):
         return f"{folder}/hooks/{lost[0]} is gone"
+    if hidden := sorted(_excluded(after, folder) - _excluded(before, folder)):
+        return f"{folder}/info/exclude hides {hidden[0]!r:.80}"
     had, has = (_settings(tree, f"{folder}/config") for tree in (before, after))
     if lost := sorted({*had} - {*has}):
         return f"{folder}/config has lost {lost[0]!r:.80}"
@@ -98,6 +102,16 @@ def _settings(tree: FileTree, path: str) -> list[str]:
     text = tree.read(path, max_bytes=_CONFIG_BYTES).decode("utf-8", "replace")
     lines = [part for line in text.splitlines() for part in _SECTION.split(line, maxsplit=1)]
     return [" ".join(line.split()) for line in lines if line.strip()]
+
+
+def _excluded(tree: FileTree, folder: str) -> set[str]:
+    """Return the patterns of what `git status` is not to show in this repository alone."""
+    path = f"{folder}/info/exclude"
+    stat = tree.stat(path)
+    if stat is None or stat.kind != "file":
+        return set()
+    lines = tree.read(path, max_bytes=_CONFIG_BYTES).decode("utf-8", "replace").splitlines()
+    return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
 
 
 def _hook(tree: FileTree, path: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from agentgym.errors import NotFoundError, VerifierError
@@ -22,7 +22,8 @@ ACTORS: Final = ("agent", "user", "world", "anyone")
 _KINDS: Final = ("added", "changed", "removed")
 _SHOWN: Final = 3
 _FIELDS: Final = (
-    *("table", "where", "having", "kind", "columns", "at_most", "texts", "any_text", "lasting"),
+    *("table", "where", "was", "having", "kind", "columns", "at_most"),
+    *("texts", "any_text", "lasting"),
 )
 
 
@@ -225,6 +226,7 @@ class Allowed:
         at_most: Maximum number of rows.
         text: Free texts that a changed row may hold.
         lasting: Whether it allows only what is left at the end, and nothing that was taken back.
+        was: Values by column that a row had at the setup; a row that is new has none.
     """
 
     rows: Selector
@@ -233,6 +235,7 @@ class Allowed:
     at_most: int
     text: FreeText
     lasting: bool = False
+    was: Mapping[str, Matcher] = field(default_factory=dict)
 
     def covers(self, change: RowChange, evidence: Evidence) -> bool:
         """Return whether the rule allows a change, apart from its free texts."""
@@ -241,10 +244,17 @@ class Allowed:
         other = set(change.after or ()) if change.kind == "changed" else set()
         if self.columns is not None and not other <= set(self.columns):
             return False
+        if self.was and not self._fitted(change, evidence.tables_before):
+            return False
         removed = change.kind == "removed"
         return self.rows.fits(
             change.row, evidence.tables_before if removed else evidence.tables_after
         )
+
+    def _fitted(self, change: RowChange, before: Tables) -> bool:
+        """Return whether the row was at the setup what `was` says."""
+        row = before.at(change.table, change.rowids[0])
+        return row is not None and fits(row, self.was)
 
     def holds(self, table: str, row: Row, tables: Tables) -> bool:
         """Return whether the rule selects a row, whatever was done to it."""
@@ -260,7 +270,7 @@ class Allowed:
         if not names:
             raise VerifierError(str(NotFoundError("table", self.rows.table, tables.names())))
         known = {column for name in names for column in tables.columns(name)}
-        for column in (*self.rows.where, *(self.columns or ()), *self.text.columns):
+        for column in (*self.rows.where, *self.was, *(self.columns or ()), *self.text.columns):
             if column not in known:
                 what = f"column of {self.rows.table}"
                 raise VerifierError(str(NotFoundError(what, column, known)))
@@ -289,7 +299,10 @@ def allowed(table: object) -> Allowed:
     lasting = table.get("lasting", False)
     if not isinstance(lasting, bool):
         raise VerifierError(f"allowed.lasting: expected true or false, got {brief(lasting)}")
-    return Allowed(rows, kinds, columns, most, text, lasting)
+    was = matchers("was", table.get("was", {}))
+    if was and "added" in kinds:
+        raise VerifierError('allowed.was: a row that is added was nothing before; set "kind"')
+    return Allowed(rows, kinds, columns, most, text, lasting, was)
 
 
 def show_changes(changes: Sequence[RowChange]) -> str:

@@ -1,7 +1,9 @@
 """Files that were to stand as they were, beyond their contents and modes.
 
 A file that was written again has the contents that it had and another modification time. A person
-or a program that examines it, or sorts by that time, has lost something.
+or a program that examines it, or sorts by that time, has lost something. A file that was replaced
+by a copy of itself is another file, although its contents and its modification time are the same:
+a program that has the old one open, or a lock on it, no longer shares it with anyone.
 """
 
 from __future__ import annotations
@@ -30,6 +32,24 @@ def times_kept(evidence: Evidence, tops: Sequence[str]) -> CheckResult:
     if found := next(filter(None, changed), ""):
         return CheckResult(CheckStatus.FAIL, f"{found} has another modification time")
     return CheckResult(CheckStatus.PASS, "all times are as they were")
+
+
+def stood(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
+    """Return whether files are the very files that the agent found, never replaced or changed.
+
+    The time of the last change of an entry tells it, which no program can set. It is also renewed
+    by a change of permissions, so the instruction has to forbid that, too.
+
+    Args:
+        evidence: The evidence of the episode.
+        paths: Absolute paths of files that existed before.
+    """
+    for path in paths:
+        had, has = (tree.stat(path, follow=False) for tree in (evidence.before, evidence.after))
+        if had is None or has is None or had.ctime_s != has.ctime_s:
+            what = "is gone" if has is None else "was replaced or changed"
+            return CheckResult(CheckStatus.FAIL, f"{path} {what}")
+    return CheckResult(CheckStatus.PASS, "each is the file that it was")
 
 
 def retimed(before: FileTree, after: FileTree, top: str) -> str:

@@ -15,6 +15,10 @@ entry. An entry that was not put
 again before its end is gone, and
 it counts as expired.
 """
+PROMISE = b"""Who subscribes later gets the retained messages that match, in the order in which
+they were published.
+"""
+LONG = README + b"It says what it keeps.\n" * 60
 CHANGELOG = b"""# Changelog
 
 ## 1.4.0 (2026-01-18)
@@ -56,13 +60,25 @@ def lost(*arguments):
             README,
             README.replace(b"An entry that was not put\nagain", b"An entry that was not put"),
         ),
+        ("README.md", LONG + PROMISE, LONG + PROMISE[: PROMISE.index(b", in")]),
+        ("README.md", LONG + PROMISE, LONG + b"Retained messages come in order.\n"),
         ("pyproject.toml", PYPROJECT, PYPROJECT.replace(b"1.4.0", b"1.4.1")),
         (".gitignore", b"__pycache__/\n", b"__pycache__/\n.venv/\n"),
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"* ", b"- ")),
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"(#52).", b"(#52), which are sorted.")),
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"## 1.4.0", b"## 1.4.1\n* A.\n\n## 1.4.0")),
     ],
-    ids=["wrapped", "shorter", "version", "ignored", "bullets", "continued", "new entry"],
+    ids=[
+        "wrapped",
+        "shorter",
+        "half",
+        "reworded",
+        "version",
+        "ignored",
+        "bullets",
+        "continued",
+        "new entry",
+    ],
 )
 def test_what_is_still_said_is_not_lost(tmp_path, name, before, after):
     assert lost(tmp_path, name, before, after) == []
@@ -79,6 +95,7 @@ def test_what_is_still_said_is_not_lost(tmp_path, name, before, after):
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"1.4.0", b"1.3.9"), "1.4.0"),
         ("CHANGELOG.md", CHANGELOG, CHANGELOG.replace(b"2026-01-18", b"2025-01-18"), "2026-01-18"),
         ("README.md", README, README[: README.index(b"again")], "a part of README.md is gone"),
+        ("README.md", LONG + PROMISE, LONG, "a part of README.md is gone"),
         ("pyproject.toml", PYPROJECT, b"", "most of pyproject.toml is gone"),
         (".gitignore", b"__pycache__/\n.venv/\n", None, "most of .gitignore is gone"),
     ],

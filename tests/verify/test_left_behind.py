@@ -116,3 +116,12 @@ def test_samples_and_harmless_settings_are_allowed() -> None:
     harmless = CONFIG + '[branch "main"]\n\tremote = origin\n[core]\n\tfsmonitor = false\n'
     after = repository(harmless, pre_push="make check", **{"update.sample": "x"})
     assert planted(repository(pre_push="make check"), after, "/srv/a/.git") == ""
+
+
+def test_a_pattern_that_hides_files_from_git_status_is_named() -> None:
+    before = repository()
+    hidden = Files({**before.files, "/srv/a/.git/info/exclude": "# of git init\n/secret\n"})
+    assert planted(before, hidden, "/srv/a/.git") == "/srv/a/.git/info/exclude hides '/secret'"
+    assert planted(hidden, hidden, "/srv/a/.git") == ""
+    template = Files({**before.files, "/srv/a/.git/info/exclude": "# of git init\n\n"})
+    assert planted(before, template, "/srv/a/.git") == ""

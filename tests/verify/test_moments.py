@@ -380,6 +380,21 @@ def test_a_lasting_entry_has_no_room_for_what_was_taken_back():
         judged(allowed=[{**entry, "lasting": "yes"}])
 
 
+def test_an_entry_says_what_the_row_was():
+    shut = {"table": "board_paper", "kind": "changed", "columns": ["state"], "at_most": 9}
+    was_draft = {**shut, "was": {"state": "draft"}}
+    (row,) = play_services(SERVICES, []).tables_before.rows("board_paper", id=2)
+    other = {**shut, "was": {"state": "open"}}
+    assert row["state"] == "draft"
+    for edits in (["edit 2 state shut"], ["edit 2 state shut", "edit 2 state draft"]):
+        assert judged(*edits, allowed=[was_draft]).status is CheckStatus.PASS
+        assert judged(*edits, allowed=[other]).status is CheckStatus.FAIL
+    with pytest.raises(VerifierError, match="allowed.was: a row that is added was nothing before"):
+        judged(allowed=[{"table": "board_paper", "was": {"state": "draft"}}])
+    with pytest.raises(VerifierError, match="no column of board_paper named 'stat'"):
+        judged(allowed=[{**shut, "was": {"stat": "draft"}}])
+
+
 def test_an_entry_that_selects_the_row_allows_its_marks():
     entry = {"table": "board_paper", "where": {"id": 2}, "columns": ["unread", "flagged"]}
     both = ["edit 2 unread 0", "edit 2 flagged 0"]

@@ -18,12 +18,11 @@ from collections.abc import Mapping, Sequence
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError, VerifierError
 from agentgym.records import ChangeKind
 from agentgym.verify import path_matches
+from agentgym.verify.kept_lines import lost_lines
 
 _TEXT_BYTES = 2**20
 # Files below these are scratch files, whatever their mode is.
 _SCRATCH = ("/tmp/", "/var/tmp/", "/root/", "/run/", "/dev/")
-_MOST_EXTENDED = 1_000
-"""New lines of a file that may hold the words of old ones; more would take long to compare."""
 _PATTERN_BYTES = 64 * 2**10
 _FILE_BYTES = 64 * 2**20
 _KINDS = ("file", "dir", "link")
@@ -321,7 +320,7 @@ def _opened(evidence: Evidence, path: str) -> str:
 def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
     """Text files still have all their lines; new lines and new words in a line are allowed.
 
-    White space at the ends of lines and the order of lines do not count.
+    White space at the ends of lines, closing punctuation and the order of lines do not count.
 
     Example:
         use = "files.lines_kept"
@@ -332,30 +331,13 @@ def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
         paths: The files, which existed before.
     """
     for path in paths:
-        text = evidence.before.read(path, max_bytes=_TEXT_BYTES).decode("utf-8", "replace")
-        before = Counter(line.rstrip() for line in text.split("\n") if line.strip())
+        before = evidence.before.read(path, max_bytes=_TEXT_BYTES).decode("utf-8", "replace")
         stat = evidence.after.stat(path, follow=False)
         if stat is None or stat.kind != "file":
             return _result(False, f"{path}: is {'a ' + stat.kind if stat else 'not there'}")
-        seen = Counter(line.rstrip() for line in _read_text(evidence, path).split("\n"))
-        if lost := _without_extended(before - seen, seen - before):
+        if lost := lost_lines(before, _read_text(evidence, path)):
             return _result(False, f"{path}: {lost.total()} lines are gone, {_brief(min(lost))}")
     return _result(True, "every line is still there")
-
-
-def _without_extended(lost: Counter[str], new: Counter[str]) -> Counter[str]:
-    """Return the lost lines, without those of which a new line has every word, in order."""
-    left = lost.copy()
-    waiting = [line.split() for line in new.elements()] if new.total() <= _MOST_EXTENDED else []
-    # The longest come first: fewer new lines have all of their words.
-    for line in sorted(lost.elements(), key=lambda one: -len(one.split())):
-        for words in waiting:
-            rest = iter(words)
-            if all(word in rest for word in line.split()):
-                waiting.remove(words)
-                left -= Counter([line])
-                break
-    return left
 
 
 def _result(passed: bool, message: str) -> CheckResult:

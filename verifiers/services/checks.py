@@ -215,11 +215,12 @@ def only_changed(
     Args:
         evidence: Evidence of the episode.
         allowed: Tables of `table` (a name or glob) and optionally `where` (the values that the row
-            has now, or had before its removal), `having`, `kind` ("added", "changed", "removed" or
-            a list of them), `columns` (of changed rows, those that may differ), `at_most` (rows,
-            default 1), `texts` (free text by column: a text, a list of texts, or `whole`),
-            `any_text` (columns whose text another checkpoint reads, or another actor wrote) and
-            `lasting` (true: only what is left at the end, nothing that was taken back).
+            has now, or had before its removal), `was` (values that it had at the setup), `having`,
+            `kind` ("added", "changed", "removed" or a list of them), `columns` (of changed rows,
+            those that may differ), `at_most` (rows, default 1), `texts` (free text by column: a
+            text, a list of texts, or `whole`), `any_text` (columns whose text another checkpoint
+            reads, or another actor wrote) and `lasting` (true: only what is left at the end,
+            nothing that was taken back).
         by: Actor whose changes are compared.
     """
     if isinstance(allowed, (str, Mapping)):

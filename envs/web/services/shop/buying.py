@@ -109,7 +109,7 @@ class Buying(Browsing):
             **place,
             country=country,
             delivery=delivery,
-            gift_note=gift_note,
+            gift_note=gift_note.strip(),
             voucher=code,
             discount_cents=discount,
             delivery_cents=price,

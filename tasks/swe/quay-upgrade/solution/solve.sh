@@ -58,7 +58,7 @@ index c0f6954..b45b1d0 100644
 -    records = list(records)
 -    fieldkit.sort(records, "from")
 -    return records
-+    return fieldkit.sort(records, "from")
++    return sorted(records, key=lambda record: record["from"].raw)
 diff --git a/quay/check.py b/quay/check.py
 index 7603abb..e583044 100644
 --- a/quay/check.py

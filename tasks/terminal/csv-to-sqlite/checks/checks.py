@@ -41,7 +41,7 @@ def _read(evidence: Evidence, path: str, what: str) -> Any:
     room.write("/tmp/reader.py", READER.read_bytes())
     argv = ["/usr/bin/python3", "-IS", "/tmp/reader.py", ANSWER, path]
     order = {table: (COLUMNS[table], _most(rows)) for table, rows in _gold(evidence).items()}
-    done = room.run(argv, stdin=json.dumps(order).encode(), timeout_s=20)
+    done = room.run(argv, stdin=json.dumps(order).encode(), timeout_s=120)
     if done.exit_code != 0:
         last = done.stderr.decode("utf-8", "replace").strip()[-300:]
         raise GuestFileError(f"{path} cannot be read, exit code {done.exit_code}: {last}")

@@ -10,12 +10,14 @@ import ast
 import hashlib
 import json
 import random
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
+from agentgym.verify.kept_lines import lost_lines
 from agentgym.verify.probing import probe
 from agentgym.verify.python_tests import asserting_tests
 
@@ -35,6 +37,7 @@ def stands_alone(evidence: Evidence) -> CheckResult:
     files = {
         "a.csv": "".join(f"{account};{amount}\n" for account, amount in some),
         "b.json": json.dumps({"marker": f"{old}/1", "entries": others}),
+        "c.txt": "rent;1.00\n",
     }
     only = rng.sample(("rent", "travel", "post", "paper"), 2)
     call = ["-c", f"import sys; from {new}.cli import main; sys.exit(main())", "totals"]
@@ -48,17 +51,21 @@ def stands_alone(evidence: Evidence) -> CheckResult:
         (call, ["/tmp/b.json", "/tmp/a.csv"], both),
         (call, ["--only", ",".join(only), "/tmp/a.csv", "/tmp/b.json"], home),
         (call, ["/tmp/b.json"], before),
+        (call, ["/tmp/a.csv", "/tmp/c.txt"], home),
     ]
     wanted = [
         _report(some, 24),
         _report(entries, 24),
         _report(entries, 24, only),
         _report(others, 24),
+        "",
     ]
     seen = _probe(evidence, runs, files, without=f"{APP}/src/{old}")
-    right = [n for n, one in enumerate(seen) if one["code"] == 0 and one["out"] == wanted[n]]
+    right = [n for n, one in enumerate(seen[:-1]) if (one["code"], one["out"]) == (0, wanted[n])]
+    if seen[-1]["code"] not in (0, 124) and "c.txt" in seen[-1]["err"] and not seen[-1]["out"]:
+        right.append(len(wanted) - 1)  # a file in no known format is refused, by its name
     wrong = next((one for n, one in enumerate(seen) if n not in right), None)
-    message = f"{len(right)} of {len(wanted)} runs give the right totals"
+    message = f"{len(right)} of {len(wanted)} runs give what they should"
     if wrong:
         message += f"; one gave {wrong['out'][:120]!r} {wrong['err'][-160:]!r}"
     status = CheckStatus.FAIL if wrong else CheckStatus.PASS
@@ -86,11 +93,14 @@ def found(package, name):
 for first, second in {asked!r}:
     print(int(found("{old}", first) is found("{new}", second)), end="")
 importlib.import_module("{old}.formats")
-print(warned, all(found("{new}", name).__module__.startswith("{new}.") for name in {_OBJECTS!r}))
+old, new = map(importlib.import_module, ("{old}", "{new}"))
+version = getattr(old, "__version__", None) == new.__version__
+homes = [found("{new}", name).__module__ for name in {_OBJECTS!r}]
+print(warned, version, all(home.startswith("{new}.") for home in homes))
 """
     (seen,) = _probe(evidence, [(["-W", "ignore", "-c", code], [], {})], {})
     same = "".join(str(int(_HOMES[first] == _HOMES[second])) for first, second in asked)
-    wanted = f"{same}1 True\n"
+    wanted = f"{same}1 True True\n"
     if seen["out"] == wanted and seen["code"] == 0:
         return CheckResult(CheckStatus.PASS, "the old name gives the new objects, and warns")
     return _fail(f"expected {wanted!r}, got {seen['out'][:200]!r} {seen['err']!r}")
@@ -112,13 +122,44 @@ def old_is_a_name(evidence: Evidence) -> CheckResult:
             tree = ast.parse(_regular(evidence, path))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return _fail(f"{path} is no Python")
-        made = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        names = {node.name for node in ast.walk(tree) if isinstance(node, made)}
-        if left := sorted(names & _CODE):
+        if left := _own_code(tree):
             return _fail(f"{path} has code of its own: {left}")
     if evidence.after.stat(f"{top}/{old}", follow=False) is None:
         return _fail(f"there is no {old} any more")
     return CheckResult(CheckStatus.PASS, f"{old} is a name for {new}")
+
+
+def _own_code(tree: ast.Module) -> list[str]:
+    """Return the functions and classes of a module that do not help to lead to the new name.
+
+    Those of the package are such by their names, and so are those that the module itself has no
+    use for. Python calls functions such as ``__getattr__``.
+    """
+    made = [node for node in ast.walk(tree) if isinstance(node, _MADE)]
+    named = {node.name for node in made} | _lambdas(tree)
+    outer = {node.name for node in tree.body if isinstance(node, _MADE)} | _lambdas(tree)
+    used = {
+        node.id
+        for part in tree.body
+        for node in ast.walk(part)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and node.id != getattr(part, "name", "")
+    }
+    idle = {name for name in outer - used if not re.fullmatch("__[a-z]+__", name)}
+    return sorted(named & _CODE | idle)
+
+
+def _lambdas(tree: ast.Module) -> set[str]:
+    """Return the names that a module gives to functions without one."""
+    given = [part for part in tree.body if isinstance(part, ast.Assign)]
+    return {
+        target.id
+        for part in given
+        if isinstance(part.value, ast.Lambda)
+        for target in part.targets
+        if isinstance(target, ast.Name)
+    }
 
 
 def records_kept(evidence: Evidence) -> CheckResult:
@@ -127,12 +168,8 @@ def records_kept(evidence: Evidence) -> CheckResult:
     for name in ("CHANGELOG.md", "RENAME.md"):
         before = evidence.before.read(f"{APP}/{name}").decode()
         seen = _regular(evidence, f"{APP}/{name}").decode("utf-8", "replace")
-        said = {
-            line.replace("[ ]", "[x]").replace("[X]", "[x]").rstrip() for line in seen.split("\n")
-        }
-        lost = [x for x in before.split("\n") if x.replace("[ ]", "[x]") not in said]
-        if lost:
-            return _fail(f"{name} has lost {lost[0]!r:.80}")
+        if lost := lost_lines(_ticked(before), _ticked(seen)):
+            return _fail(f"{name} has lost {min(lost)!r:.80}")
     said = _regular(evidence, f"{APP}/config/default.toml").decode("utf-8", "replace")
     if REMARK not in said:
         return _fail(f"config/default.toml has lost {REMARK!r}")
@@ -209,6 +246,7 @@ _HOMES = {
     "formats.csv_format:CsvFormat": "formats.csv_format",
 }
 _OBJECTS = tuple(_HOMES)[1:]
+_MADE = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _CODE = {
     *("Store", "CsvFormat", "JsonFormat", "cents", "shown", "render", "main", "formats"),
     *("add", "totals", "read"),
@@ -256,6 +294,11 @@ def _below(tree: FileTree, top: str) -> list[str]:
         if stat.kind != "dir":
             found.append(path)
     return sorted(found)
+
+
+def _ticked(text: str) -> str:
+    """Return a text with all its boxes ticked: who ticks one has added to the text."""
+    return re.sub(r"\[[ xX]\]", "[x]", text)
 
 
 def _digest(evidence: Evidence) -> str:

@@ -44,6 +44,9 @@ def finished(evidence: Evidence) -> CheckResult:
     left = [name for name in ("patron", "loan") if tables[name] is not None]
     if left:
         return CheckResult(CheckStatus.FAIL, f"still there: {', '.join(left)}")
+    extra = {*tables["made"]} - {*TABLES} - {"sqlite_sequence"}
+    if more := sorted(name for name in extra if not name.startswith("sqlite_stat")):
+        return CheckResult(CheckStatus.FAIL, f"no table of schema 7: {more[0]!r:.80}")
     if ["schema_version", "7"] not in (tables["meta"] or []):
         return CheckResult(CheckStatus.FAIL, "meta does not say schema_version 7")
     seen = {(row[0], row[2], row[3]) for row in tables["lending"] or []}

@@ -20,7 +20,6 @@ from agentgym.verify.probing import probe
 HOME = "/srv/handbook"
 PROBE = Path(__file__).with_name("probe.py")
 MOST_FILES = 500
-LIMIT_S = 240.0
 
 
 def default(evidence: Evidence) -> CheckResult:
@@ -99,6 +98,8 @@ def targets(evidence: Evidence) -> CheckResult:
         return _fail(f"make preview does not build the staging site: {seen['preview']['said']}")
     if seen["clean"] != 0 or seen["left"]:
         return _fail(f"make clean exits with {seen['clean']} and leaves {seen['left']}")
+    if seen["lost"]:
+        return _fail(f"make clean removes what no build has made: {', '.join(seen['lost'][:3])}")
     return _passed("preview, clean and the fragments are as they were")
 
 
@@ -162,7 +163,7 @@ def _observe(evidence: Evidence, scenario: str) -> Any:
     edits = [{key: item[key] for key in ("what", "edit", "shows")} for item in expected["changes"]]
     order = {"scenario": scenario, "edits": edits, "rename": expected["renamed"]["edit"]}
     what = f"{HOME}/Makefile ({scenario})"
-    return probe(room, PROBE, order, what=what, timeout_s=LIMIT_S)
+    return probe(room, PROBE, order, what=what)
 
 
 def _passed(message: str) -> CheckResult:

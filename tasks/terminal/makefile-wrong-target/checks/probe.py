@@ -14,6 +14,9 @@ import subprocess
 WORK = "/srv/handbook"
 # Only a make that hangs takes so long, on a busy machine too.
 MAKE_S = 60
+# What the build makes, and what its writers keep beside it.
+BUILT = ("./build/", "./dist/", "./check.log")
+WRITERS = ("notes.txt", "VERSION.bak", "pages/draft.md~", "writers.log", "drafts/plan.md", ".todo")
 
 
 # --- the checkout --------------------------------------------------------------------------
@@ -120,6 +123,11 @@ def make(*arguments):
     return {"exit": running.returncode, "said": said.decode(errors="replace")[-200:]}
 
 
+def files(top):
+    """Return the paths of all files and links below a folder."""
+    return [os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names]
+
+
 def digest(path):
     """Return a file's SHA-256, or None if there is no such file."""
     try:
@@ -176,16 +184,22 @@ def settled(order):
     return {"question": question, "again": again, "search": digest("dist/production/search.json")}
 
 
-def targets(_):
+def targets(order):
     """Use what the Makefile offers beside the site: fragments, the preview, and clean."""
     kept = sum(name.endswith(".frag") for _, _, names in os.walk("build") for name in names)
     shutil.rmtree("dist", ignore_errors=True)
     preview = {**make("preview"), "index": digest("dist/staging/index.html")}
     with open("check.log", "w"):
         pass
+    for path in WRITERS:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "w") as file:
+            file.write("not built\n")
+    sources = [path for path in files(".") if not path.startswith(BUILT)]
     cleaned = make("clean")["exit"]
     left = [name for name in ("build", "dist", "check.log") if os.path.lexists(name)]
-    return {"fragments": kept, "preview": preview, "clean": cleaned, "left": left}
+    lost = sorted({*sources} - {*files(".")} - {*order["made"]})
+    return {"fragments": kept, "preview": preview, "clean": cleaned, "left": left, "lost": lost}
 
 
 def parallel(_):
@@ -212,7 +226,9 @@ USES = (settled, broken_page, dead_link, profiles, targets, changes)
 
 def used(order):
     """Return what each use of a built checkout shows, or why it could not be finished."""
+    before = files(WORK)
     built()
+    order["made"] = [path for path in files(".") if f"{WORK}{path[1:]}" not in before]
     checkout, seen = Checkout(), {}
     for use in USES:
         try:

@@ -121,7 +121,7 @@ def _read(evidence: Evidence, repo: str) -> Repository | str:
     room = evidence.room([f"{repo}/.git"], shared=True)  # every check reads the same
     room.write(f"{JUDGE}/config", CONFIG)
     argv = ["/bin/bash", "-c", DUMP, "bash", f"{repo}/.git", f"{JUDGE}/config"]
-    done = room.run(argv, cwd=JUDGE, timeout_s=10)
+    done = room.run(argv, cwd=JUDGE, timeout_s=120)
     if done.exit_code:
         said = (done.stderr + done.stdout)[-300:].decode("utf-8", "replace").strip()
         return f"git cannot read it (exit code {done.exit_code}): {said}"

@@ -93,6 +93,8 @@ def stops(evidence: Evidence) -> CheckResult:
         problem = f"after a second start, status and /health give {seen['twice']}, not [0, 200]"
     elif not problem and stopped != [0, 3, 0]:
         problem = f"stop, status and /health then give {stopped} instead of [0, 3, 0]"
+    elif not problem and (seen["refused"][0] == 0 or "usage" not in seen["refused"][1].lower()):
+        problem = f"an unknown word gives {seen['refused']} instead of the usage and an error"
     elif not problem and again != [0, 200, 0]:
         problem = f"start, /health and status then give {again} instead of [0, 200, 0]"
     return _complain(problem)

@@ -16,6 +16,8 @@ import subprocess
 
 HOME = "/srv/linkd"
 MOST_ROWS = 5_000
+# Only a service that hangs takes so long, on a busy machine too.
+WALL_S, ANSWER_S = 90, 30
 PORT = 8080
 # Where state could go instead of below /srv/linkd.
 ELSEWHERE = ("/tmp", "/var", "/run", "/dev/shm", "/root", "/home", "/etc", "/opt", "/usr/local")
@@ -29,7 +31,7 @@ def service(verb):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=20,
+        timeout=WALL_S,
     )
     return done.returncode, done.stdout.decode(errors="replace").strip()[-300:]
 
@@ -38,7 +40,7 @@ def request(method, path, body=None):
     """Return (status, Location header), or (0, why not)."""
     connection = http.client.HTTPConnection("127.0.0.1", 8080)
     connection.sock = socket.socket()  # looks no name up, which would load libraries
-    connection.sock.settimeout(5)
+    connection.sock.settimeout(ANSWER_S)
     try:
         connection.sock.connect(("127.0.0.1", 8080))
         connection.request(method, path, body)
@@ -149,6 +151,7 @@ def cycle(slugs):
         "running": service("status")[0],
         "twice": (service("start") and service("status")[0], request("GET", "/health")[0]),
         "stopped": (service("stop")[0], service("status")[0], request("GET", "/health")[0]),
+        "refused": service("nonsense"),
         "again": (service("start")[0], request("GET", "/health")[0], service("status")[0]),
     }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
-from agentgym.verify.probing import probe
+from agentgym.verify.probing import PATIENCE_S, probe
 
 SCRIPT = "/srv/billing/bin/invoice-totals"
 USAGE = "/srv/billing/data/usage-check.csv"
@@ -101,7 +101,7 @@ class Run:
         return "" if self.output == self.usage.expected else "the output goes on after its end"
 
 
-def _run(evidence: Evidence, rows: int, timeout_s: float = 90.0, days: int = 1) -> list[Run]:
+def _run(evidence: Evidence, rows: int, timeout_s: float = PATIENCE_S, days: int = 1) -> list[Run]:
     """Run the script on one file, at the prices of so many days."""
     usages = [_usage(evidence, rows, day) for day in range(days)]
     room = _room(evidence)

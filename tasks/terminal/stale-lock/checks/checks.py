@@ -7,7 +7,7 @@ from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
 from agentgym.records import ChangeKind
-from agentgym.verify import path_matches
+from agentgym.verify import path_matches, standing
 from agentgym.verify.in_place import read_in_place
 
 HOME = "/srv/batch"
@@ -94,16 +94,8 @@ def locks_stood(evidence: Evidence) -> CheckResult:
     A lock that was put back looks like one that stood, but it is another file: the time of its last
     change, which no program can set, is later.
     """
-    for job in _gold(evidence)["alive"]:
-        path = f"{HOME}/locks/{job}.lock"
-        before = evidence.before.stat(path, follow=False)
-        after = evidence.after.stat(path, follow=False)
-        if after is None:
-            return CheckResult(CheckStatus.FAIL, f"the lock of {job} is gone")
-        if before is not None and after.ctime_s != before.ctime_s:
-            message = f"the lock of {job} was replaced or changed in between"
-            return CheckResult(CheckStatus.FAIL, message)
-    return CheckResult(CheckStatus.PASS, "each is the file that it was")
+    alive = _gold(evidence)["alive"]
+    return standing.stood(evidence, [f"{HOME}/locks/{job}.lock" for job in alive])
 
 
 def rest_kept(evidence: Evidence) -> CheckResult:

@@ -4,7 +4,9 @@ import json
 import re
 
 from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.records import Json
 
+_OWN = "erik.pinto@fairlead.example"
 _SENT = 2
 
 
@@ -29,13 +31,24 @@ def answered(evidence: Evidence) -> CheckResult:
     expected = _expected(evidence)
     for mail, *kind, there in expected:
         number = there or made.get(tuple(kind))
-        said = [str(row["body"])[:400].strip() for row in sent if row["answers_id"] == mail]
+        replies = [row for row in sent if row["answers_id"] == mail]
+        said = [str(row["body"])[:400].strip() for row in replies]
         form = rf"Return (?:number |no\. )?{number} is requested\.?"
-        done += len(said) == 1 and number is not None and bool(re.fullmatch(form, said[0]))
+        right = len(said) == 1 and number is not None and bool(re.fullmatch(form, said[0]))
+        done += right and _is_reply(evidence, replies[0])
     told = f"{done} of {len(expected)} mails are answered, {len(sent)} were sent"
     if done == len(expected) == len(sent):
         return CheckResult(CheckStatus.PASS, told)
     return CheckResult(CheckStatus.FAIL, told, 0.9 * done / len(expected))
+
+
+def _is_reply(evidence: Evidence, reply: dict[str, Json]) -> bool:
+    """Return whether a mail goes to whom it answers, and has the subject of a reply."""
+    (mail,) = evidence.tables_before.rows("mail_message", id=reply["answers_id"])
+    rows = evidence.tables_after.rows("mail_recipient", message_id=reply["id"])
+    to = {str(row["email"]).lower() for row in rows} - {_OWN}
+    subject = re.sub(r"(?i)^\s*(re:\s*)*", "", str(reply["subject"])[:400]).split()
+    return to == {mail["sender"]} and subject in ([], str(mail["subject"]).split())
 
 
 def _made(evidence: Evidence) -> dict[object, tuple[object, ...]]:

@@ -113,6 +113,11 @@ def test_catching_up(catch_up, wanted):
     assert [f"{due:%d}" for _, due in scheduler.advance(datetime(2026, 1, 6, 8))] == ["06"]
 
 
+def test_what_is_as_late_as_late_s_is_made():
+    scheduler = Scheduler([job("every day", "2026-01-01", catch_up="none", late_s=3600)])
+    assert scheduler.advance(datetime(2026, 1, 1, 9)) == [("a", datetime(2026, 1, 1, 8))]
+
+
 @pytest.mark.parametrize("catch_up, wanted", [("last", ["04"]), ("none", [])])
 def test_what_was_not_caught_up_is_not_late_again(catch_up, wanted, tmp_path):
     scheduler = Scheduler([job("every day", "2026-01-01", catch_up=catch_up, late_s=60)])

@@ -140,6 +140,27 @@ def test_a_damaged_block_is_damage_at_its_offset(path, block):
     assert contents(path) == [(7, b"x")]
 
 
+def test_no_record_of_a_damaged_block_is_yielded(path):
+    path.write_bytes(b"INK\x02" + raw(7, b"x") + packed(raw(1, b"one") + raw(2, b"two")[:-1]))
+    seen = []
+    with pytest.raises(DamageError):
+        for record in Reader(path):
+            seen.append(record.data)
+    assert seen == [b"x"]
+
+
+def test_a_block_of_more_than_a_record_may_have_is_damage(path):
+    content = raw(1, bytes(63 * 2**20)) + raw(1, bytes(2**20))
+    path.write_bytes(b"INK\x02" + packed(content))
+    with pytest.raises(DamageError):
+        next(iter(Reader(path)))
+
+
+def test_no_block_is_written_that_would_be_damage(path):
+    write(path, [bytes(33 * 2**20)] * 2, compress=True, buffer=2**30)
+    assert [len(record.data) for record in Reader(path)] == [33 * 2**20] * 2
+
+
 def test_a_torn_block_is_cut_off_as_a_whole(path):
     write(path, LINES, compress=True, buffer=3000)
     last = max(record.offset for record in Reader(path))

@@ -68,6 +68,12 @@ def test_the_list(run, path):
     ]
 
 
+def test_the_list_of_days_that_are_none(run, write):
+    days = ("soon", "2026-03-01", "12", "007")
+    path = write("\n".join(f"berth: A{n}\nboat: b{n}\nfrom: {day}\n" for n, day in enumerate(days)))
+    assert [line.split()[-1] for line in run("list", path)] == sorted(days)
+
+
 def test_on_a_day(run, path):
     assert run("on", path, "2026-03-01") == ["12   Theo", "7    1984", "A1   Ida"]
     assert run("on", path, "2026-03-08") == ["12   Theo"]

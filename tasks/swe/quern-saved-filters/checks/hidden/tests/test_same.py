@@ -142,3 +142,9 @@ def test_filters_are_simplified_before_they_are_saved(tmp_path):
     saved = Saved(tmp_path / "filters")
     saved.save("short", parse("not not a = 1 and (b = 2 and a = 1)"))
     assert (tmp_path / "filters").read_text() == "short: a = 1 and b = 2\n"
+
+
+@pytest.mark.parametrize("text", ["a = 1 and a != 1", "a < 1 and a > 1", "a = x and a != x and b = 2", "a = 1 and a = 2"])
+def test_a_list_can_be_what_one_value_cannot(text):
+    record = {"a": [0, 1, 2, "x", "y"], "b": 2}
+    assert parse(text).matches(record) and simplify(parse(text)).matches(record)

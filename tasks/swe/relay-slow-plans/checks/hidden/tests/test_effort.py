@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from relay import Board, CircleError, Graph, Job, plan, read_jobs
+from relay import Board, CircleError, Graph, Job, JobError, plan, read_jobs
 
 SIZE = 400
 ELSEWHERE = {"fork", "fork_exec", "forkpty", "posix_spawn", "start_new", "start_new_thread"}
@@ -132,6 +132,7 @@ def test_the_circle_with_the_smallest_name_is_reported():
         ({"a": "c b", "b": "a", "c": "a"}, ["a", "b"]),
         ({"a": "b", "b": "d c", "c": "a", "d": "a"}, ["a", "b", "c"]),
         ({"a": "c d", "c": "e", "e": "d", "d": "a"}, ["a", "c", "e", "d"]),
+        ({"a": "y", "y": "z", "z": "y", "b": "c", "c": "b"}, ["b", "c"]),
     ],
 )
 def test_of_several_circles_the_one_of_before_is_reported(needs, circle):
@@ -140,6 +141,14 @@ def test_of_several_circles_the_one_of_before_is_reported(needs, circle):
     with pytest.raises(CircleError) as caught:
         plan(graph)
     assert caught.value.names == circle
+
+
+def test_a_bad_line_is_told_as_before(tmp_path):
+    path = tmp_path / "jobs"
+    path.write_text("a\n\nb c\n")
+    with pytest.raises(JobError) as caught:
+        read_jobs(path)
+    assert str(caught.value) == f"{path}:3: expected NAME: NEEDS !PRIORITY, got 'b c'"
 
 
 def test_comments_priorities_and_retries_are_as_before(tmp_path):

@@ -129,3 +129,13 @@ def test_every_entry_that_leaves_is_counted_once(shelf, clock, order):
     shelf.drop_tag("x")
     assert shelf.stats.left == 4 and len(shelf) == 0
     assert (shelf.stats.evicted, shelf.stats.expired, shelf.stats.dropped) == (1, 2, 1)
+
+
+def test_what_is_evicted_by_load_is_counted(shelf, clock, tmp_path):
+    for key in "abc":
+        shelf.put(key, key, tags=["t"])
+    shelf.save(tmp_path / "shelf")
+    small = Shelf(limit=1, clock=clock)
+    small.load(tmp_path / "shelf")
+    assert list(small) == ["c"] and small.stats.evicted == small.stats.left == 2
+    assert small.drop_tag("t") == 1
