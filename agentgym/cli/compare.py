@@ -132,6 +132,11 @@ def _remarks(found: Comparison) -> Iterator[str]:
         yield f"{name}: {count} {have} no score; the bounds say what that could change"
     for name, values in found.unlike.items():
         yield f"the runs differ in {name}: {', '.join(map(repr, values))}"
+    if count := found.begun_unlike:
+        yield (
+            f"in {count} pair{'s' * (count != 1)} the first observations differ, such as after an "
+            "edit of the instruction"
+        )
     if len(found.differences) >= _MANY:
         yield f"the largest of {len(found.differences)} differences may be large by chance"
 

@@ -111,6 +111,8 @@ class Comparison:
             compared; without the agents that have none.
         left_out: Why other tasks and seeds are left out, with their number.
         unlike: Settings that differ between the runs, each with its values.
+        begun_unlike: Number of compared tasks and seeds whose first observation, with the
+            instruction in it, is not the same everywhere.
         standings: Every agent by name, the best first.
         differences: Every agent but the baseline by name.
     """
@@ -121,6 +123,7 @@ class Comparison:
     unscored: Mapping[str, int]
     left_out: Mapping[str, int]
     unlike: Mapping[str, Sequence[Any]]
+    begun_unlike: int
     standings: Mapping[str, Standing]
     differences: Mapping[str, Difference]
 
@@ -187,6 +190,7 @@ def compare(contestants: Sequence[Contestant], baseline: str = "") -> Comparison
         unscored={one.name: count for one in contestants if (count := _unscored(one, common))},
         left_out=left_out,
         unlike=_unlike(contestants),
+        begun_unlike=sum(_begun_unlike(contestants, cell) for cell in common),
         standings=dict(ranked),
         differences={
             one.name: _difference(one, base, common) for one in contestants if one is not base
@@ -245,11 +249,15 @@ def _obstacle(contestants: Sequence[Contestant], cell: Cell) -> str:
     begun = [row for row in rows if row.first is not None]
     if any(row.params != begun[0].params for row in begun):
         return "with different parameters of the task"
-    if any(row.instruction != begun[0].instruction for row in begun):
-        return "with different instructions"
     if len({row.prepared for row in begun if row.prepared}) > 1:
         return "begun from different states of the setup"
     return ""
+
+
+def _begun_unlike(contestants: Sequence[Contestant], cell: Cell) -> bool:
+    """Return whether the first observations of a task and seed differ, as after an edit of it."""
+    rows = [row for one in contestants for row in one.cells[cell]]
+    return len({row.instruction for row in rows if row.first is not None}) > 1
 
 
 def _scores(contestant: Contestant, cell: Cell) -> list[tuple[float, bool]]:

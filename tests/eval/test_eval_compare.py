@@ -204,14 +204,16 @@ def test_what_was_judged_or_begun_otherwise_is_left_out(played, changed, why):
         compared(one, other)
 
 
-def test_what_was_told_otherwise_is_left_out(played, tmp_path):
+def test_what_was_shown_otherwise_at_the_start_is_told(played, tmp_path):
     one = played("one", {"a": {"t/one-v1": [0.0]}})
     runs = Runs(tmp_path / "other")
     store = runs.start(["t/one-v1"], ["b"])
     runs.play(store, store.episodes()[0], replace(scored(1.0), verifier="v1"), instruction="Go.")
     runs.close()
-    with pytest.raises(ConfigError, match="1 with different instructions"):
-        compared(one, runs.folder)
+    found = compared(one, runs.folder)
+    assert (found.pairs, found.begun_unlike) == (1, 1)
+    shown = CliRunner().invoke(app, ["compare", str(one), str(runs.folder)]).output
+    assert "in 1 pair the first observations differ" in shown
 
 
 def test_settings_that_may_change_a_score_are_told(played, tmp_path):
