@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Final
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any, Final
 
 from agentgym.errors import ConfigError, SurfaceEndedError, SurfaceError
 from agentgym.installation import missing_extra
@@ -38,7 +38,7 @@ try:
 
     from agentgym.surfaces.mcp_schema import adapt_result
     from agentgym.surfaces.server_requests import with_few_open_requests
-    from agentgym.surfaces.transport import MESSAGE_BYTES, STDERR, BoundedTransport, over_stdio
+    from agentgym.surfaces.transport import MESSAGE_BYTES, BoundedTransport, over_stdio
 except ImportError as error:
     raise missing_extra("mcp", "mcp") from error
 
@@ -149,6 +149,7 @@ class Session:
         self._holder: asyncio.Task[None] | None = None
         self._failure = self._said = ""
         self._folder: TemporaryDirectory[str] | None = None
+        self._stderr: IO[bytes] | None = None
         self._promises: dict[str, dict[str, Any] | None] = {}
 
     async def open(self) -> None:
@@ -269,6 +270,8 @@ class Session:
             self._failure = _cause(error)
         finally:
             self._said = self._last_words()
+            if self._stderr is not None:
+                self._stderr.close()
             if self._folder is not None:
                 self._folder.cleanup()
             self._ready.set()
@@ -317,6 +320,7 @@ class Session:
                 f"mcp: no program named {name!r} on PATH; install it, or name its path"
             )
         self._folder = TemporaryDirectory(prefix="agentgym-mcp-", ignore_cleanup_errors=True)
+        self._stderr = TemporaryFile(dir=self._folder.name)
         home, temporary = Path(self._folder.name, "home"), Path(self._folder.name, "tmp")
         home.mkdir()
         temporary.mkdir()
@@ -326,16 +330,15 @@ class Session:
             env={**inherited_variables(), "HOME": str(home), "TMPDIR": str(temporary), **given},
             cwd=home,
         )
-        return _limited(over_stdio(started, Path(self._folder.name)))
+        return _limited(over_stdio(started, Path(self._folder.name), self._stderr))
 
     def _last_words(self) -> str:
         """Return the end of the server's standard error."""
-        path = None if self._folder is None else Path(self._folder.name, STDERR)
-        if path is None or not path.exists():
+        if self._stderr is None or self._stderr.closed:
             return self._said
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _STDERR_BYTES))
-            said = file.read(_STDERR_BYTES).decode("utf-8", "replace").strip()
+        descriptor = self._stderr.fileno()
+        begin = max(0, os.fstat(descriptor).st_size - _STDERR_BYTES)
+        said = os.pread(descriptor, _STDERR_BYTES, begin).decode("utf-8", "replace").strip()
         return f"; its last words:\n{said}" if said else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import io
 import json
@@ -458,6 +459,14 @@ sys.stdin.read()
 """
 
 
+@asynccontextmanager
+async def over_stdio(server, folder):
+    """A server whose standard error goes to the file `said` of its folder."""
+    with (folder / "said").open("w+b") as said:
+        async with transport.over_stdio(server, folder, said) as streams:
+            yield streams
+
+
 @pytest.mark.parametrize("how", ["leaves", "dies", "is deaf"])
 async def test_what_a_server_started_in_sessions_of_its_own_ends_with_it(
     tmp_path, monkeypatch, how
@@ -465,7 +474,7 @@ async def test_what_a_server_started_in_sessions_of_its_own_ends_with_it(
     monkeypatch.setattr(transport, "_ENDING", ((None, 0.5), *transport._ENDING[2:]))
     note = tmp_path / "pids"
     server = StdioServerParameters(command=sys.executable, args=["-c", LEAVES, how, str(note)])
-    async with transport.over_stdio(server, tmp_path):
+    async with over_stdio(server, tmp_path):
         with anyio.fail_after(60):
             while not note.exists():
                 await anyio.sleep(0.02)
@@ -486,10 +495,41 @@ sys.stdin.read()
 
 async def test_of_what_a_server_writes_without_end_the_end_is_kept(tmp_path):
     server = StdioServerParameters(command=sys.executable, args=["-c", CHATTY])
-    async with transport.over_stdio(server, tmp_path) as (incoming, _):
+    path = tmp_path / "said"
+    async with over_stdio(server, tmp_path) as (incoming, _):
         with anyio.fail_after(60):
             await incoming.receive()
-        assert (tmp_path / transport.STDERR).stat().st_size <= 1 << 20
-    said = (tmp_path / transport.STDERR).read_text()
+        assert path.stat().st_size <= 1 << 20
+    said = path.read_text()
     assert said.endswith("xx" * 1_000 + "the last words\n[ended with status 0]\n")
     assert len(said) <= 2 << 20
+
+
+KILLS_ITS_PARENT = """
+import os, signal, sys, time
+open(sys.argv[1], "w").write(str(os.getpid()))
+os.kill(os.getppid(), signal.SIGKILL)
+time.sleep(100)
+"""
+
+
+async def test_a_server_that_kills_its_parent_ends_with_it(tmp_path):
+    note = tmp_path / "pid"
+    server = StdioServerParameters(command=sys.executable, args=["-c", KILLS_ITS_PARENT, str(note)])
+    async with over_stdio(server, tmp_path) as streams:
+        with anyio.fail_after(60), contextlib.suppress(anyio.EndOfStream):
+            await streams[0].receive()
+    pid = Path(f"/proc/{note.read_text()}")
+    with anyio.fail_after(60):
+        while pid.exists() and pid.joinpath("stat").read_text().split()[2] != "Z":
+            await anyio.sleep(0.02)
+
+
+async def test_the_folder_of_a_server_holds_no_file_that_the_host_reads():
+    """A FIFO in place of such a file once stopped the host."""
+    session = Session(Address((sys.executable, "-c", LISTS_ITS_FOLDER)))
+    with pytest.raises(SurfaceError, match=r"\['home', 'tmp'\]"):
+        await session.open()
+
+
+LISTS_ITS_FOLDER = "import os, sys; sys.exit(str(sorted(os.listdir('..'))))"
