@@ -208,7 +208,7 @@ class Session:
         Raises:
             TimeoutError: The call took too long; the session goes on.
             Refusal: The server answered with an error instead of a result.
-            SurfaceEndedError: The server of this session has ended.
+            SurfaceEndedError: The server of this session has ended, or has ended the session.
             SurfaceError: A server that others share cannot be reached any more.
         """
         client = self._live()
@@ -218,10 +218,10 @@ class Session:
                 return await _result_of(client, tool, dict(arguments))
         except MCPError as error:
             if await self._is_lost(error):
-                raise self._gone(f"is gone: {error}") from error
+                raise await self._gone(f"is gone: {error}") from error
             raise Refusal(str(error)) from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            raise self._gone("is gone") from error
+            raise await self._gone("is gone") from error
         except (ValueError, RuntimeError, RecursionError) as error:
             # The answer violates the protocol, or the tool's own output schema.
             raise Refusal(f"the server's answer cannot be used: {error}") from error
@@ -295,14 +295,19 @@ class Session:
             raise SurfaceError(f"MCP server {self._address}: the session is closed; open it first")
         return self._client
 
-    def _gone(self, what: str) -> SurfaceError:
+    async def _gone(self, what: str) -> SurfaceError:
         """Return the error for a session that broke off during a call.
 
-        Only this agent uses a server of this session alone, so its calls ended the server.
+        Only this agent uses a server of this session alone, so its calls ended the server. A server
+        at a URL that begins another session works, and has ended this one.
         """
-        if self._address.url:
+        if not self._address.url:
+            return SurfaceEndedError(str(self._broken(what)))
+        try:
+            await _ask(self._address)
+        except (SurfaceError, ConfigError):
             return self._broken(what)
-        return SurfaceEndedError(str(self._broken(what)))
+        return SurfaceEndedError(str(self._broken(f"{what}; it begins other sessions")))
 
     def _broken(self, what: str) -> SurfaceError:
         return SurfaceError(f"MCP server {self._address} {what}{self._last_words()}")

@@ -22,7 +22,7 @@ from mcp import StdioServerParameters, types
 from mcp.shared.message import SessionMessage
 from rstr import Rstr
 
-from agentgym.errors import SurfaceError
+from agentgym.errors import SurfaceEndedError, SurfaceError
 from agentgym.records import Action, ToolSpec
 from agentgym.records.pattern import is_linear
 from agentgym.surfaces import transport
@@ -533,3 +533,52 @@ async def test_the_folder_of_a_server_holds_no_file_that_the_host_reads():
 
 
 LISTS_ITS_FOLDER = "import os, sys; sys.exit(str(sorted(os.listdir('..'))))"
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_a_session_that_its_server_has_ended_is_the_agent_s_doing(goes_on):
+    """A server that is down begins no other session, and its episodes are not judged."""
+    ended = False
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal ended
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        asked = {}
+        if head.startswith("post"):
+            size = int(head.split("content-length:")[1].split()[0])
+            asked = json.loads(await reader.readexactly(size))
+        status, result = "200 OK", {}
+        match asked.get("method"):
+            case "initialize":
+                status = "200 OK" if goes_on or not ended else "503 Service Unavailable"
+                result = {
+                    "protocolVersion": "2025-06-18",
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "a", "version": "1"},
+                }
+            case "tools/list":
+                status = "404 Not Found" if ended and "session-id: old" in head else status
+                result = {"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}
+            case "tools/call":
+                ended, status = True, "404 Not Found"
+            case _:
+                status = "202 Accepted" if asked else "405 Method Not Allowed"
+        body = b""
+        if status == "200 OK":
+            body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
+        name = "new" if ended else "old"
+        writer.write(
+            f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nMcp-Session-Id: {name}\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+        )
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        session = Session(Address(url=f"http://127.0.0.1:{port}/mcp", start_s=30, call_s=30))
+        await session.open()
+        with pytest.raises(SurfaceError, match="Session terminated") as caught:
+            await session.call("a", {})
+        assert isinstance(caught.value, SurfaceEndedError) is goes_on
+        await session.close()
