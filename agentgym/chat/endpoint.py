@@ -213,12 +213,12 @@ class Endpoint:
         request = await COMPUTING.run(encodable, request)
         attempt = 1
         failed: _AttemptError | None = None
-        loop = asyncio.get_running_loop()
-        began_s = asked_s = loop.time()
+        time_s = asyncio.get_running_loop().time
+        began_s = asked_s = time_s()
         try:
             async with asyncio.timeout(self._timeout_s) as deadline:
                 while True:
-                    asked_s = loop.time()
+                    asked_s = time_s()
                     try:
                         return await self._attempt(request)
                     except _AttemptError as failure:
@@ -227,11 +227,9 @@ class Endpoint:
                     attempt += 1
         except TimeoutError as error:
             late = f"{self._url}: no complete reply within {self._timeout_s:g} s"
-            if failed is not None:
-                late += f"; before that: {failed}"
-                # The last attempt had little time.
-                if asked_s - began_s > self._timeout_s / 2:
-                    raise _given_up(late, failed) from error
+            late += f"; before that: {failed}" if failed is not None else ""
+            if failed is not None and asked_s - began_s > self._timeout_s / 2:
+                raise _given_up(late, failed) from error  # the last attempt had little time
             raise LateReplyError(
                 f"{late}; a slow model needs more: openai:<model>?timeout_s=1200"
             ) from error

@@ -48,7 +48,7 @@ _ACCOUNT: Final = re.compile(
 _ALONE_TOO_LARGE: Final = re.compile(
     r"request too large for .{0,200}\b(tokens per min|TPM\b)", re.I | re.S
 )
-"""A request that is by itself larger than the tokens of a minute (OpenAI, Groq): a size, no rate."""
+"""A request that is larger than the tokens of a minute (OpenAI, Groq): a size, no rate."""
 
 
 class Refusal(Enum):

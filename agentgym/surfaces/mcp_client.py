@@ -325,7 +325,7 @@ class Session:
                 f"mcp: no program named {name!r} on PATH; install it, or name its path"
             )
         self._folder = TemporaryDirectory(prefix="agentgym-mcp-", ignore_cleanup_errors=True)
-        self._stderr = TemporaryFile(dir=self._folder.name)
+        self._stderr = TemporaryFile(dir=self._folder.name)  # noqa: SIM115 - `_hold` closes it
         home, temporary = Path(self._folder.name, "home"), Path(self._folder.name, "tmp")
         home.mkdir()
         temporary.mkdir()

@@ -569,7 +569,8 @@ async def test_a_session_that_its_server_has_ended_is_the_agent_s_doing(goes_on)
         name = "new" if ended else "old"
         writer.write(
             f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nMcp-Session-Id: {name}\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+            + body
         )
         await writer.drain()
         writer.close()
