@@ -21,10 +21,9 @@ from agentgym.chat.endpoint import (
     Address,
     ContextLengthError,
     DialogueError,
-    EndlessReplyError,
     Endpoint,
     EndpointError,
-    LongReplyError,
+    LateReplyError,
     UnreadableReplyError,
     is_server_failure,
 )
@@ -64,6 +63,7 @@ _KEPT = ("submit", "give_up", "message_user")
 _REASON_CHARS = 200
 _CONTROL = "Say OK."
 _CONTROL_TOKENS = 16
+_CONTROL_S = 60.0
 _REFUSED = (400, 413, 422)
 """Statuses with which a server refuses the content of a request."""
 
@@ -143,6 +143,7 @@ class OpenAIAgent:
         self._endpoint: Endpoint | None = None
         self._length_name = "max_tokens"
         self._pictures = RecentPictures()
+        self._first: Observation | None = None
 
     async def start(self, briefing: Briefing) -> None:
         """Take the instruction."""
@@ -162,6 +163,8 @@ class OpenAIAgent:
             AgentError: The endpoint failed.
         """
         tools = self._offered(tools)
+        if not history:
+            self._first = observation
         offered = {tool.name for tool in tools}
         call = None if self._options.parallel_tool_calls is False else next_call(history)
         if call and (self._options.tools is None or call.action.tool in offered):
@@ -245,7 +248,7 @@ class OpenAIAgent:
         """Ask the model; if that fails, classify whose failure it is."""
         ask = functools.partial(self._ask, observation, tools, history, corrections)
         try:
-            return await self._provoked(ask, observation, tools)
+            return await self._provoked(ask, tools)
         except UnreadableReplyError:
             raise
         except DialogueError as error:
@@ -258,51 +261,53 @@ class OpenAIAgent:
             raise AgentError(str(error)) from error
 
     async def _provoked(
-        self,
-        ask: Callable[[], Awaitable[Completion]],
-        observation: Observation,
-        tools: Sequence[ToolSpec],
+        self, ask: Callable[[], Awaitable[Completion]], tools: Sequence[ToolSpec]
     ) -> Completion:
         """Ask; if the server keeps failing at it alone, the model is at fault.
 
-        A server fails at a reply that it cannot parse, and a gateway at one that does not end. It
-        is asked for a word, then once more for a reply. One that is down fails at both, and one
-        that fails now and then has to answer each word at once and to fail in every attempt.
+        A server fails at a reply that it cannot parse, a gateway at one that does not end, and a
+        firewall refuses a text. It is asked for a word, then once more for a reply. One that is
+        down or hangs fails at both, and one that fails now and then has to answer each word at
+        once and to fail in every attempt. For a late reply it is not asked again.
 
         Raises:
             DialogueError: Only the dialogue, or the reply to it, makes the server fail.
             EndpointError: The request failed for another reason.
         """
-        for _ in range(CONTROLS):
+        for controls in range(CONTROLS + 1):
             try:
                 return await ask()
             except EndpointError as error:
-                if isinstance(error, DialogueError) or not is_server_failure(error):
+                late = isinstance(error, LateReplyError)
+                if not late and not is_server_failure(error):
                     raise
-                if not await self._answers(observation, tools):
+                if controls < CONTROLS and not await self._answers(tools):
+                    raise EndpointError(str(error), error.status) from error
+                if late:
                     raise
-        try:
-            return await ask()
-        except EndpointError as error:
-            if isinstance(error, DialogueError) or not is_server_failure(error):
-                raise
-            told = f"{error}; it answers another dialogue at once"
-            raise DialogueError(told, error.status) from error
+                failure = error
+        told = f"{failure}; it answers another dialogue at once"
+        raise DialogueError(told, failure.status) from failure
 
-    async def _answers(self, observation: Observation, tools: Sequence[ToolSpec]) -> bool:
-        """Return whether the server answers a dialogue without words of the task and the model."""
+    async def _answers(self, tools: Sequence[ToolSpec]) -> bool:
+        """Return whether the server answers at once what has no words of the task and the model.
+
+        A picture is that of the reset, because others may show what the model has done.
+        """
         briefing = replace(self._briefing, instruction=_CONTROL)
-        messages, _ = compose(briefing, observation, (), 0, pictures=self._pictures.part)
+        messages, _ = compose(briefing, self._first, (), 0, pictures=self._pictures.part)
         request = self._request(tools)
-        options = self._options
-        endpoint = Endpoint(self._address, timeout_s=options.timeout_s, retries=0)
+        timeout_s = min(self._options.timeout_s, _CONTROL_S)
+        endpoint = Endpoint(self._address, timeout_s=timeout_s, retries=0)
         try:
             bound = {self._length_name: _CONTROL_TOKENS}
             await endpoint.complete({**request, "messages": messages, **bound})
+        except LateReplyError:
+            return False
+        except DialogueError:
+            return True
         except EndpointError as error:
-            # A server that hangs is late at any dialogue.
-            late = isinstance(error, EndlessReplyError) and not isinstance(error, LongReplyError)
-            return not late and (isinstance(error, DialogueError) or error.status in _REFUSED)
+            return error.status in _REFUSED
         finally:
             await endpoint.close()
         return True
@@ -369,5 +374,6 @@ def _unusable(model: str, nudges: Sequence[Nudge], usage: TokenUsage) -> PolicyE
 
 
 def _thought(message: Message) -> str:
-    parts = (message.reasoning_content, message.reasoning, message.content, message.refusal)
+    thoughts = (message.thinking, message.reasoning_content, message.reasoning)
+    parts = (*thoughts, message.content, message.refusal)
     return "\n\n".join(part for part in parts if part)

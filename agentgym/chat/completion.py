@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from agentgym.chat.tokens import TokenCollector
 from agentgym.records import Json, TokenTrace, TokenUsage
@@ -61,6 +61,38 @@ def _as_name(value: object) -> object:
     return value if isinstance(value, str) else None
 
 
+def _as_id(value: object) -> object:
+    return str(value) if isinstance(value, int) else _as_name(value)
+
+
+def _as_call(value: object) -> object:
+    return {} if value is None else value
+
+
+def _text_of(value: object, kind: str = "text") -> str | None:
+    """Return the text of a field that some servers send as a list of parts.
+
+    Args:
+        value: The field.
+        kind: Type of the parts: ``text``, or ``thinking``, whose own text may be in parts too.
+    """
+    if value is None or isinstance(value, str):
+        return value if kind == "text" else None
+    parts = value if isinstance(value, list) else [value]
+    texts = []
+    for part in parts:
+        if isinstance(part, Mapping) and part.get("type", "text") == kind:
+            inner = part.get(kind)
+            texts.append(inner if isinstance(inner, str) else _text_of(inner))
+        elif isinstance(part, str) and kind == "text":
+            texts.append(part)
+    return "".join(text for text in texts if text) if texts else None
+
+
+Text: TypeAlias = Annotated[str | None, BeforeValidator(_text_of)]
+"""A text, sent as one or as a list of parts."""
+
+
 class Function(BaseModel):
     """Name and arguments of a call; the arguments are JSON text and may be broken.
 
@@ -77,19 +109,32 @@ class ToolCall(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     index: int | None = None
-    id: str | None = None
-    function: Function = Function()
+    id: Annotated[str | None, BeforeValidator(_as_id)] = None
+    function: Annotated[Function, BeforeValidator(_as_call)] = Function()
 
 
 class Message(BaseModel):
-    """An assistant message as the server sent it; unknown fields are kept."""
+    """An assistant message as the server sent it; unknown fields are kept.
+
+    Content may come as a list of parts. Those of the type ``thinking`` become `thinking`, which,
+    unlike the other names of reasoning, no server wants back.
+    """
 
     model_config = ConfigDict(extra="allow")
-    content: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-    refusal: str | None = None
+    content: Text = None
+    thinking: Text = None
+    reasoning_content: Text = None
+    reasoning: Text = None
+    refusal: Text = None
     tool_calls: list[ToolCall] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parts(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping) or isinstance(value.get("content"), str | None):
+            return value
+        thinking = _text_of(value["content"], "thinking")
+        return dict(value) if thinking is None else {**value, "thinking": thinking}
 
     @classmethod
     def read(cls, value: object) -> Message:

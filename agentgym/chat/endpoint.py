@@ -26,7 +26,7 @@ from agentgym.chat.completion import (
     read_json,
 )
 from agentgym.chat.connections import give_back, lend
-from agentgym.chat.refusals import Refusal, read_refusal
+from agentgym.chat.refusals import Refusal, read_refusal, read_status
 from agentgym.chat.stream import EventStream
 from agentgym.errors import ConfigError
 from agentgym.threads import COMPUTING
@@ -47,6 +47,9 @@ _LARGE_BYTES = 65536
 _MAY_BE_CONTENT = frozenset({400, 413, 422})
 """Statuses by which content filters answer too; one request cannot tell the two causes apart."""
 
+_SPENT = frozenset({402, 429})
+"""Statuses of an account without money, and of a limit on the requests of all its clients."""
+
 _TRANSIENT = frozenset({408, 409, 425, 429})
 # openai 2 is built on httpx and openai 3 on httpx2; the names are the same in both.
 _NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "UnsupportedProtocol"})
@@ -57,11 +60,11 @@ class EndpointError(Exception):
 
     Attributes:
         status: Status of the HTTP answer that refused the request; None without such an answer.
-        broke_off: Whether the server was reached and the connection ended before the reply did.
+        reached: Whether the server was reached, and answered with something or broke off.
     """
 
-    def __init__(self, message: str, status: int | None = None, *, broke_off: bool = False) -> None:
-        self.status, self.broke_off = status, broke_off
+    def __init__(self, message: str, status: int | None = None, *, reached: bool = False) -> None:
+        self.status, self.reached = status, reached or status is not None
         super().__init__(message)
 
 
@@ -89,6 +92,10 @@ class LongReplyError(EndlessReplyError):
     """The reply is too long."""
 
 
+class LateReplyError(EndlessReplyError):
+    """The reply was not complete by the deadline; the server may be slow, or hang."""
+
+
 def may_be_content(error: EndpointError) -> bool:
     """Whether what was sent may have kept a working server from a reply.
 
@@ -99,12 +106,14 @@ def may_be_content(error: EndpointError) -> bool:
 
 
 def is_server_failure(error: EndpointError) -> bool:
-    """Whether a server that can be reached kept failing at the request.
+    """Whether a server that can be reached failed at the request, for a reason that is not known.
 
-    Some servers fail so at a text that they cannot parse, and gateways at a reply that does not
-    end; a server that is down fails at all of them.
+    Some servers fail at a text that they cannot parse, gateways at a reply that does not end, and
+    firewalls refuse a text with a command in it. A server that is down, or has another key or
+    model, fails at every request. The status tells of a refused content and of a spent rate.
     """
-    return error.broke_off or (error.status is not None and error.status >= 500)
+    known = isinstance(error, DialogueError) or error.status in _MAY_BE_CONTENT | _SPENT
+    return error.reached and not known
 
 
 class _AttemptError(Exception):
@@ -117,12 +126,12 @@ class _AttemptError(Exception):
         transient: bool,
         wait_s: float | None = None,
         status: int | None = None,
-        broke_off: bool = False,
+        reached: bool = False,
     ) -> None:
         self.transient = transient
         self.wait_s = wait_s
         self.status = status
-        self.broke_off = broke_off
+        self.reached = reached
         super().__init__(message)
 
 
@@ -204,9 +213,12 @@ class Endpoint:
         request = await COMPUTING.run(encodable, request)
         attempt = 1
         failed: _AttemptError | None = None
+        time_s = asyncio.get_running_loop().time
+        began_s = asked_s = time_s()
         try:
             async with asyncio.timeout(self._timeout_s) as deadline:
                 while True:
+                    asked_s = time_s()
                     try:
                         return await self._attempt(request)
                     except _AttemptError as failure:
@@ -215,10 +227,10 @@ class Endpoint:
                     attempt += 1
         except TimeoutError as error:
             late = f"{self._url}: no complete reply within {self._timeout_s:g} s"
-            if failed is not None:
-                told = f"{late}; before that: {failed}"
-                raise _given_up(told, failed) from error
-            raise EndlessReplyError(
+            late += f"; before that: {failed}" if failed is not None else ""
+            if failed is not None and asked_s - began_s > self._timeout_s / 2:
+                raise _given_up(late, failed) from error  # the last attempt had little time
+            raise LateReplyError(
                 f"{late}; a slow model needs more: openai:<model>?timeout_s=1200"
             ) from error
 
@@ -287,7 +299,7 @@ class Endpoint:
         except ReplyError as error:
             cut_off = isinstance(error, CutOffError)
             told = f"{self._url}: {error}"
-            raise _AttemptError(told, transient=cut_off, broke_off=cut_off) from error
+            raise _AttemptError(told, transient=cut_off, reached=True) from error
 
     async def _read(self, response: openai.AsyncAPIResponse[Any]) -> Completion:
         """Read a reply to its end, or to the end mark of a stream that is left open.
@@ -316,7 +328,7 @@ class Endpoint:
             raise
         except Exception as error:  # two HTTP libraries, many ways to break off
             message = f"{self._url}: the reply broke off after {size} bytes: {error}"
-            raise _AttemptError(message, transient=True, broke_off=True) from error
+            raise _AttemptError(message, transient=True, reached=True) from error
         if streamed:
             return await _beside(size, stream.complete)
         return await _beside(size, read_json, bytes(body))
@@ -331,16 +343,18 @@ class Endpoint:
             message += f"; check {self._address.key_from}"
         if status == 404:
             message += f"; check the model's name and {self._address.url_from}"
-        transient = status in _TRANSIENT or status >= 500
-        return _AttemptError(message, transient=transient, wait_s=answer.wait_s, status=status)
+        return _AttemptError(
+            message, transient=_is_transient(status), wait_s=answer.wait_s, status=status
+        )
 
     def _errored(self, error: ErrorReplyError) -> Exception:
         """Classify an error that came in place of a reply, with a success status."""
-        code = error.error.get("code") if isinstance(error.error, Mapping) else None
-        status = code if type(code) is int else None
+        status = read_status(error.error)
         message = f"{self._url}: {error}"
         refusal = _as_dialogue_error(status, error.error, str(error), message)
-        return refusal or _AttemptError(message, transient=False, status=status)
+        return refusal or _AttemptError(
+            message, transient=_is_transient(status), status=status, reached=True
+        )
 
     def _unconnected(self, error: openai.APIConnectionError) -> _AttemptError:
         """Classify a failed connection; one that was never established is not retried."""
@@ -353,11 +367,15 @@ class Endpoint:
             )
             return _AttemptError(message, transient=False)
         message = f"{self._url}: the connection failed: {said}"
-        return _AttemptError(message, transient=True, broke_off=True)
+        return _AttemptError(message, transient=True, reached=True)
 
 
 def _given_up(message: str, failure: _AttemptError) -> EndpointError:
-    return EndpointError(message, failure.status, broke_off=failure.broke_off)
+    return EndpointError(message, failure.status, reached=failure.reached)
+
+
+def _is_transient(status: int | None) -> bool:
+    return status is not None and (status in _TRANSIENT or status >= 500)
 
 
 async def _beside(size: int, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:

@@ -45,6 +45,12 @@ _ACCOUNT: Final = re.compile(
 )
 
 
+_ALONE_TOO_LARGE: Final = re.compile(
+    r"request too large for .{0,200}\b(tokens per min|TPM\b)", re.I | re.S
+)
+"""A request that is larger than the tokens of a minute (OpenAI, Groq): a size, no rate."""
+
+
 class Refusal(Enum):
     """Why a request was refused."""
 
@@ -67,6 +73,8 @@ def read_refusal(status: int | None, error: object, said: str) -> Refusal:
         inner = error.get("innererror")
         of = [error, inner] if isinstance(inner, Mapping) else [error]
         codes = " ".join(str(one.get(name)) for one in of for name in ("code", "type", "param"))
+    if status in (413, 429) and _ALONE_TOO_LARGE.search(said):
+        return Refusal.CONTEXT
     if status in (401, 403, 404, 429):
         return Refusal.OTHER
     # Before the rest, because the message may quote what the model wrote.
@@ -79,3 +87,19 @@ def read_refusal(status: int | None, error: object, said: str) -> Refusal:
     if (status is None or status < 500) and _CONTENT.search(f"{codes} {said}"):
         return Refusal.CONTENT
     return Refusal.OTHER
+
+
+def read_status(error: object) -> int | None:
+    """Return the status of an error that came in place of a reply; None if it does not say.
+
+    Args:
+        error: The ``error`` object of the body.
+    """
+    if not isinstance(error, Mapping):
+        return None
+    code = error.get("code")
+    if isinstance(code, str) and re.fullmatch(r"[1-5][0-9]{2}", code):
+        return int(code)
+    if type(code) is int:
+        return code
+    return 429 if _ACCOUNT.search(f"{code} {error.get('type')}") else None

@@ -20,7 +20,7 @@ from agentgym.chat.completion import (
 from agentgym.chat.tokens import TokenCollector
 from agentgym.records import TokenUsage
 
-_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
+_TEXTS = ("content", "thinking", "reasoning_content", "reasoning", "refusal")
 """Fields that a stream sends in pieces, besides tool calls."""
 
 

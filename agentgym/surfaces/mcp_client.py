@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Final
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any, Final
 
 from agentgym.errors import ConfigError, SurfaceEndedError, SurfaceError
 from agentgym.installation import missing_extra
@@ -38,7 +38,7 @@ try:
 
     from agentgym.surfaces.mcp_schema import adapt_result
     from agentgym.surfaces.server_requests import with_few_open_requests
-    from agentgym.surfaces.transport import MESSAGE_BYTES, STDERR, BoundedTransport, over_stdio
+    from agentgym.surfaces.transport import MESSAGE_BYTES, BoundedTransport, over_stdio
 except ImportError as error:
     raise missing_extra("mcp", "mcp") from error
 
@@ -149,6 +149,7 @@ class Session:
         self._holder: asyncio.Task[None] | None = None
         self._failure = self._said = ""
         self._folder: TemporaryDirectory[str] | None = None
+        self._stderr: IO[bytes] | None = None
         self._promises: dict[str, dict[str, Any] | None] = {}
 
     async def open(self) -> None:
@@ -207,7 +208,7 @@ class Session:
         Raises:
             TimeoutError: The call took too long; the session goes on.
             Refusal: The server answered with an error instead of a result.
-            SurfaceEndedError: The server of this session has ended.
+            SurfaceEndedError: The server of this session has ended, or has ended the session.
             SurfaceError: A server that others share cannot be reached any more.
         """
         client = self._live()
@@ -217,10 +218,10 @@ class Session:
                 return await _result_of(client, tool, dict(arguments))
         except MCPError as error:
             if await self._is_lost(error):
-                raise self._gone(f"is gone: {error}") from error
+                raise await self._gone(f"is gone: {error}") from error
             raise Refusal(str(error)) from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            raise self._gone("is gone") from error
+            raise await self._gone("is gone") from error
         except (ValueError, RuntimeError, RecursionError) as error:
             # The answer violates the protocol, or the tool's own output schema.
             raise Refusal(f"the server's answer cannot be used: {error}") from error
@@ -269,6 +270,8 @@ class Session:
             self._failure = _cause(error)
         finally:
             self._said = self._last_words()
+            if self._stderr is not None:
+                self._stderr.close()
             if self._folder is not None:
                 self._folder.cleanup()
             self._ready.set()
@@ -292,14 +295,19 @@ class Session:
             raise SurfaceError(f"MCP server {self._address}: the session is closed; open it first")
         return self._client
 
-    def _gone(self, what: str) -> SurfaceError:
+    async def _gone(self, what: str) -> SurfaceError:
         """Return the error for a session that broke off during a call.
 
-        Only this agent uses a server of this session alone, so its calls ended the server.
+        Only this agent uses a server of this session alone, so its calls ended the server. A server
+        at a URL that begins another session works, and has ended this one.
         """
-        if self._address.url:
+        if not self._address.url:
+            return SurfaceEndedError(str(self._broken(what)))
+        try:
+            await _ask(self._address)
+        except (SurfaceError, ConfigError):
             return self._broken(what)
-        return SurfaceEndedError(str(self._broken(what)))
+        return SurfaceEndedError(str(self._broken(f"{what}; it begins other sessions")))
 
     def _broken(self, what: str) -> SurfaceError:
         return SurfaceError(f"MCP server {self._address} {what}{self._last_words()}")
@@ -317,6 +325,7 @@ class Session:
                 f"mcp: no program named {name!r} on PATH; install it, or name its path"
             )
         self._folder = TemporaryDirectory(prefix="agentgym-mcp-", ignore_cleanup_errors=True)
+        self._stderr = TemporaryFile(dir=self._folder.name)  # noqa: SIM115 - `_hold` closes it
         home, temporary = Path(self._folder.name, "home"), Path(self._folder.name, "tmp")
         home.mkdir()
         temporary.mkdir()
@@ -326,16 +335,15 @@ class Session:
             env={**inherited_variables(), "HOME": str(home), "TMPDIR": str(temporary), **given},
             cwd=home,
         )
-        return _limited(over_stdio(started, Path(self._folder.name)))
+        return _limited(over_stdio(started, Path(self._folder.name), self._stderr))
 
     def _last_words(self) -> str:
         """Return the end of the server's standard error."""
-        path = None if self._folder is None else Path(self._folder.name, STDERR)
-        if path is None or not path.exists():
+        if self._stderr is None or self._stderr.closed:
             return self._said
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _STDERR_BYTES))
-            said = file.read(_STDERR_BYTES).decode("utf-8", "replace").strip()
+        descriptor = self._stderr.fileno()
+        begin = max(0, os.fstat(descriptor).st_size - _STDERR_BYTES)
+        said = os.pread(descriptor, _STDERR_BYTES, begin).decode("utf-8", "replace").strip()
         return f"; its last words:\n{said}" if said else ""
 
 

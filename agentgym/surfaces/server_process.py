@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 
+_SET_DEATH_SIGNAL = 1
 _SET_SUBREAPER = 36
 _KILLING_S = 5.0
 _PAUSE_S = 0.02
@@ -64,13 +65,16 @@ def _run(argv: list[str], said: int) -> int:
         argv: The command.
         said: The file that keeps the end of its standard error.
     """
-    ctypes.CDLL(None).prctl(_SET_SUBREAPER, 1, 0, 0, 0)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_SET_SUBREAPER, 1, 0, 0, 0)
     signals = {signal.SIGTERM, signal.SIGQUIT}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     heard, spoken = os.pipe()
     server = os.fork()
     if server == 0:
         os.setsid()
+        # A server that kills this process ends with it.
+        libc.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         os.dup2(spoken, 2)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
         try:

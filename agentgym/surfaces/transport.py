@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import IO, Any, Final
 
 import anyio
 import httpx2
@@ -30,9 +30,6 @@ from agentgym.surfaces.server_process import around
 
 MESSAGE_BYTES: Final = 32 << 20
 """Largest size of one message from a server, in bytes."""
-
-STDERR: Final = "stderr"
-"""File with the standard error of a server, in its folder."""
 
 _TOO_RICH: Final = f"it has far more than {MAX_VALUES:,} values"
 _ID: Final = re.compile(rb'(?<!\\)"id"\s{0,9}:\s{0,9}([0-9]{1,15}|"[0-9A-Za-z_-]{1,64}")')
@@ -58,44 +55,47 @@ Incoming = SessionMessage | Exception
 
 
 @asynccontextmanager
-async def over_stdio(started: StdioServerParameters, folder: Path) -> AsyncIterator[Any]:
+async def over_stdio(
+    started: StdioServerParameters, folder: Path, said: IO[bytes]
+) -> AsyncIterator[Any]:
     """Start a server and yield the streams of messages from it and to it.
 
     Args:
         started: Command of the server.
-        folder: Folder of the server. Its standard error goes to the file `STDERR` in it. If this
-            process is killed, the folder is removed when the server has ended.
+        folder: Folder of the server. If this process is killed, it is removed when the server has
+            ended.
+        said: Gets the end of its standard error. The file has no name that the server could give
+            to another one.
 
     Raises:
         OSError: The server cannot be started.
     """
-    with (folder / STDERR).open("w", encoding="utf-8") as said:
-        process = await anyio.open_process(
-            around([started.command, *started.args], str(folder)),
-            stderr=said,
-            env=get_default_environment() | (started.env or {}),
-            cwd=started.cwd,
-            start_new_session=True,
-        )
-        seen, incoming = anyio.create_memory_object_stream[Incoming](0)
-        outgoing, due = anyio.create_memory_object_stream[SessionMessage](0)
-        written = anyio.Event()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read, process, seen, said)
-            tasks.start_soon(_write, process, due, seen, written)
-            try:
-                yield incoming, outgoing
-            finally:
-                with anyio.CancelScope(shield=True):
-                    incoming.close()
-                    outgoing.close()
-                    with anyio.move_on_after(_FLUSH_S):
-                        await written.wait()
-                    await _stop(process)
-                tasks.cancel_scope.cancel()
+    process = await anyio.open_process(
+        around([started.command, *started.args], str(folder)),
+        stderr=said,
+        env=get_default_environment() | (started.env or {}),
+        cwd=started.cwd,
+        start_new_session=True,
+    )
+    seen, incoming = anyio.create_memory_object_stream[Incoming](0)
+    outgoing, due = anyio.create_memory_object_stream[SessionMessage](0)
+    written = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_read, process, seen, said)
+        tasks.start_soon(_write, process, due, seen, written)
+        try:
+            yield incoming, outgoing
+        finally:
+            with anyio.CancelScope(shield=True):
+                incoming.close()
+                outgoing.close()
+                with anyio.move_on_after(_FLUSH_S):
+                    await written.wait()
+                await _stop(process)
+            tasks.cancel_scope.cancel()
 
 
-async def _read(process: Process, seen: MemoryObjectSendStream[Incoming], said: TextIO) -> None:
+async def _read(process: Process, seen: MemoryObjectSendStream[Incoming], said: IO[bytes]) -> None:
     """Forward the server's output line by line, until it ends or a line is too long."""
     assert process.stdout is not None
     line = bytearray()
@@ -108,7 +108,7 @@ async def _read(process: Process, seen: MemoryObjectSendStream[Incoming], said: 
                     line.clear()
                 line += rest
                 if len(line) > MESSAGE_BYTES:
-                    said.write(f"[ended: a message of more than {MESSAGE_BYTES} bytes]\n")
+                    said.write(b"[ended: a message of more than %d bytes]\n" % MESSAGE_BYTES)
                     said.flush()
                     _signal(process, signal.SIGQUIT)
                     return

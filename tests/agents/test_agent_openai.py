@@ -337,7 +337,8 @@ async def test_a_refusal_is_final(serve, mode, status, message):
     assert f"{server.url}/chat/completions" in str(caught.value)
     assert "secret" not in str(caught.value)
     assert not isinstance(caught.value, PolicyError)
-    assert len(server.requests) == 1
+    # A short dialogue shows whether the key or the name of the model is wrong.
+    assert len(server.requests) == 1 + (status.code != 400)
 
 
 @pytest.mark.parametrize(("code", "policy"), [(400, True), (422, True), (403, False), (500, False)])
@@ -369,8 +370,17 @@ def fails_at(mark, failure, *, every=1):
         Status(504, "gateway"),
         Dropped(),
         Raw(b'{"error": {"code": 502}}'),
+        Raw(b'{"error": {"code": "server_error", "message": "it ended"}}'),
+        Raw(b""),
+        Raw(b'{"choices": [{"message": {"content": "I wri'),
+        Status(403, "your input was flagged"),
+        Status(403, "Request blocked by the web application firewall"),
+        Status(408, "the operation timed out"),
     ],
-    ids=["500", "504", "dropped", "502-in-a-body"],
+    ids=[
+        *("500", "504", "dropped", "502-in-a-body", "an-error-without-a-status", "nothing"),
+        *("half-a-body", "moderated", "firewall", "408"),
+    ],
 )
 @pytest.mark.parametrize("mark", ["Say hello", "echo hello"], ids=["first", "later"])
 async def test_a_dialogue_at_which_alone_the_server_fails_is_the_model_s(
@@ -413,6 +423,98 @@ async def test_a_server_that_fails_and_then_hangs_is_down(serve, waits):
     with pytest.raises(AgentError, match="503") as caught:
         await decide("test?retries=0&timeout_s=0.5")
     assert not isinstance(caught.value, PolicyError)
+
+
+async def test_a_server_that_hangs_is_down_and_a_reply_that_hangs_is_the_model_s(serve):
+    server = serve([Endless("headers")])
+    with pytest.raises(AgentError, match="no complete reply within") as caught:
+        await decide("test?timeout_s=0.3")
+    assert not isinstance(caught.value, PolicyError) and len(server.requests) == 2
+    serve(fails_at("Say hello", Endless("headers")))
+    with pytest.raises(PolicyError, match="no complete reply within"):
+        await decide("test?timeout_s=0.3")
+
+
+async def test_a_reply_without_end_after_a_refused_rate_is_the_model_s(serve, waits):
+    serve([Status(429, headers={"Retry-After": "0"}), Endless("headers"), LOOK])
+    with pytest.raises(PolicyError, match=r"no complete reply within.*before that.*429"):
+        await decide("test?timeout_s=0.3")
+
+
+async def test_rates_and_quotas_are_no_failure_of_the_model(serve, waits):
+    for failure in (
+        Status(429, "slow down", {"Retry-After": "0"}),
+        Status(402, "no credit"),
+        Raw(b'{"error": {"code": 429, "message": "slow down"}}'),
+        Raw(b'{"error": {"code": "rate_limit_exceeded", "message": "slow down"}}'),
+    ):
+        server = serve(fails_at("echo hello", failure))
+        with pytest.raises(AgentError) as caught:
+            await episode("test?retries=1")
+        assert not isinstance(caught.value, PolicyError)
+        assert len(server.requests) <= 3
+
+
+async def test_a_dialogue_larger_than_the_rate_is_sent_again_shorter(serve):
+    """It is too large for any minute, and no waiting helps."""
+    told = (
+        "Request too large for gpt-x in organization org-1 on tokens per min (TPM): Limit 30000, "
+        "Requested 41021. The input or output tokens must be reduced in order to run successfully."
+    )
+    for status in (429, 413):
+        server = serve([Status(status, told, extra={"code": "rate_limit_exceeded"}), SUBMIT])
+        assert (await decide()).action.tool == "submit" and len(server.requests) == 2
+        serve([LOOK, Status(status, told, extra={"code": "rate_limit_exceeded"})])
+        with pytest.raises(PolicyError):
+            await episode()
+
+
+async def test_a_picture_that_the_server_cannot_take_is_what_the_model_made(serve, waits):
+    """A picture of a step is not in the dialogue that shows whether the server works."""
+    thin = Observation("drawn", image=np.zeros((300, 1, 3), np.uint8))
+    serve(lambda r: Status(500) if "image_url" in json.dumps(r["messages"]) else LOOK)
+    agent = OpenAIAgent("test?retries=0")
+    await agent.start(BRIEFING)
+    decision = await agent.act(FIRST, TOOLS, ())
+    with pytest.raises(PolicyError, match="it answers another dialogue"):
+        await agent.act(thin, TOOLS, [Step(0, decision, thin)])
+    await agent.close()
+
+
+PARTS = [
+    {"type": "thinking", "thinking": [{"type": "text", "text": "Let me "}]},
+    {"type": "thinking", "thinking": "look."},
+    {"type": "text", "text": "I "},
+    {"type": "reference", "reference_ids": [1]},
+    {"type": "text", "text": "look."},
+]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_content_in_parts_is_read(serve, streamed):
+    reply = says(call("look", call_id="a"), content=PARTS)
+    if streamed:
+        pieces = [{"content": [part]} for part in PARTS]
+        last = {"tool_calls": reply["choices"][0]["message"]["tool_calls"]}
+        deltas = [{"choices": [{"delta": delta}]} for delta in (*pieces, last)]
+        body = "".join(f"data: {json.dumps(one)}\n\n" for one in deltas) + "data: [DONE]\n\n"
+        first = Raw(body.encode(), "text/event-stream")
+    else:
+        first = Raw(json.dumps(reply).encode())
+    server = serve([first, SUBMIT])
+    steps = await episode("test" + "?stream=true" * streamed)
+    assert steps[0].decision.thought == "Let me look.\n\nI look."
+    assert server.requests[1]["messages"][2]["content"] == "I look."
+    assert not {"thinking", "reasoning"} & set(server.requests[1]["messages"][2])
+
+
+@pytest.mark.parametrize(
+    "odd", [{"content": {"type": "text", "text": "I"}}, {"content": 5}, {"reasoning": ["I"]}]
+)
+async def test_texts_of_other_types_do_not_spoil_a_reply(serve, odd):
+    message = {**says(call("submit"))["choices"][0]["message"], **odd}
+    serve([Raw(json.dumps({"choices": [{"message": message}]}).encode())])
+    assert (await decide()).action.tool == "submit"
 
 
 UNREADABLE = [
@@ -508,7 +610,7 @@ async def test_nobody_listens(monkeypatch):
 @MODES
 @pytest.mark.parametrize("kind", ["headers", "drip", "body"])
 async def test_a_reply_that_never_ends(serve, mode, kind):
-    serve([Endless(kind)])
+    serve([Endless(kind), LOOK])
     with pytest.raises(PolicyError, match=r"no complete reply within 0\.3 s|is too long"):
         await decide(with_option(mode, "timeout_s=0.3"))
 
@@ -652,7 +754,7 @@ async def test_a_body_that_is_no_completion(serve, body, message):
     with pytest.raises(AgentError, match=message) as caught:
         await decide()
     assert not isinstance(caught.value, PolicyError)
-    assert len(server.requests) == 1
+    assert len(server.requests) <= 2
 
 
 @pytest.mark.parametrize(

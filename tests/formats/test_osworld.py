@@ -1,7 +1,9 @@
 """OSWorld's tasks: what they need is named, and those that can run are played and judged."""
 
+import io
 import json
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from agentgym.formats.osworld.applications import lacking, opener, programs
 from agentgym.formats.osworld.checkout import open_checkout
 from agentgym.formats.osworld.environment import Offered
 from agentgym.formats.osworld.files import LocalFiles
-from agentgym.formats.osworld.getters import browser
+from agentgym.formats.osworld.getters import browser, stored
 from agentgym.formats.osworld.getters.registry import GETTERS
 from agentgym.formats.osworld.grading import Score, joined
 from agentgym.formats.osworld.metrics.registry import INFEASIBLE, MODULES
@@ -401,6 +403,37 @@ async def test_what_the_agent_leaves_breaks_no_judging(checkout, files, play):
 )
 def test_a_profile_that_no_browser_writes_has_no_value(data):
     assert browser._parsed(data) is None
+
+
+RELATIONS = b'<R><R Type="x/image" Target="../media/i.png"/></R>'
+
+
+def presentation(relations=RELATIONS):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ppt/slides/_rels/slide1.xml.rels", relations)
+        archive.writestr("ppt/media/i.png", b"picture")
+    return made.getvalue()
+
+
+def with_bytes(data, places):
+    """Write two bytes after each signature of an entry."""
+    for signature, at, value in places:
+        where = data.index(signature) + at
+        data = data[:where] + value + data[where + 2 :]
+    return data
+
+
+def test_a_medium_of_a_damaged_presentation_is_absent():
+    assert stored._medium(presentation(), 1, "/image") == b"picture"
+    for at, value in ((0, b"\x63\0"), (-2, b"\1\0"), (-2, b"\x40\0")):
+        places = ((b"PK\3\4", 8 + at, value), (b"PK\1\2", 10 + at, value))
+        assert stored._medium(with_bytes(presentation(), places), 1, "/image") is None
+    for name in (b"nope", b"utf-7", b"idna", b"hex"):
+        relations = b'<?xml version="1.0" encoding="%s"?>' % name + RELATIONS
+        assert stored._medium(presentation(relations), 1, "/image") is None
+    many = presentation() + b"PK\1\2" * 100_000
+    assert stored._medium(many, 1, "/image") is None
 
 
 async def test_giving_up_solves_what_cannot_be_done(checkout, play):

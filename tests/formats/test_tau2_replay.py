@@ -229,6 +229,16 @@ def test_a_killed_domain_is_nobodys_call(library: Checkout) -> None:
         assert not isinstance(raised.value, WorldGoneError)
 
 
+def test_an_answer_that_is_too_long_ends_its_world(
+    library: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with DomainProcess(library, "library") as process, process.world() as world:
+        monkeypatch.setattr("agentgym.formats.tau2.process._MOST_CHARS", 200)
+        title = {"title": "x" * 1_000}
+        with pytest.raises(WorldGoneError, match="'find' answered more than 200 characters"):
+            world.ask("call", name="find", arguments=title, requestor="assistant")
+
+
 def test_calls_that_are_repeated_have_the_time_of_each(library: Checkout) -> None:
     task = read_task({"id": "x", "evaluation_criteria": {"actions": []}})
     with DomainProcess(library, "library", call_s=1.0) as process, process.world() as world:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import io
 import json
@@ -21,7 +22,7 @@ from mcp import StdioServerParameters, types
 from mcp.shared.message import SessionMessage
 from rstr import Rstr
 
-from agentgym.errors import SurfaceError
+from agentgym.errors import SurfaceEndedError, SurfaceError
 from agentgym.records import Action, ToolSpec
 from agentgym.records.pattern import is_linear
 from agentgym.surfaces import transport
@@ -458,6 +459,14 @@ sys.stdin.read()
 """
 
 
+@asynccontextmanager
+async def over_stdio(server, folder):
+    """A server whose standard error goes to the file `said` of its folder."""
+    with (folder / "said").open("w+b") as said:
+        async with transport.over_stdio(server, folder, said) as streams:
+            yield streams
+
+
 @pytest.mark.parametrize("how", ["leaves", "dies", "is deaf"])
 async def test_what_a_server_started_in_sessions_of_its_own_ends_with_it(
     tmp_path, monkeypatch, how
@@ -465,7 +474,7 @@ async def test_what_a_server_started_in_sessions_of_its_own_ends_with_it(
     monkeypatch.setattr(transport, "_ENDING", ((None, 0.5), *transport._ENDING[2:]))
     note = tmp_path / "pids"
     server = StdioServerParameters(command=sys.executable, args=["-c", LEAVES, how, str(note)])
-    async with transport.over_stdio(server, tmp_path):
+    async with over_stdio(server, tmp_path):
         with anyio.fail_after(60):
             while not note.exists():
                 await anyio.sleep(0.02)
@@ -486,10 +495,91 @@ sys.stdin.read()
 
 async def test_of_what_a_server_writes_without_end_the_end_is_kept(tmp_path):
     server = StdioServerParameters(command=sys.executable, args=["-c", CHATTY])
-    async with transport.over_stdio(server, tmp_path) as (incoming, _):
+    path = tmp_path / "said"
+    async with over_stdio(server, tmp_path) as (incoming, _):
         with anyio.fail_after(60):
             await incoming.receive()
-        assert (tmp_path / transport.STDERR).stat().st_size <= 1 << 20
-    said = (tmp_path / transport.STDERR).read_text()
+        assert path.stat().st_size <= 1 << 20
+    said = path.read_text()
     assert said.endswith("xx" * 1_000 + "the last words\n[ended with status 0]\n")
     assert len(said) <= 2 << 20
+
+
+KILLS_ITS_PARENT = """
+import os, signal, sys, time
+open(sys.argv[1], "w").write(str(os.getpid()))
+os.kill(os.getppid(), signal.SIGKILL)
+time.sleep(100)
+"""
+
+
+async def test_a_server_that_kills_its_parent_ends_with_it(tmp_path):
+    note = tmp_path / "pid"
+    server = StdioServerParameters(command=sys.executable, args=["-c", KILLS_ITS_PARENT, str(note)])
+    async with over_stdio(server, tmp_path) as streams:
+        with anyio.fail_after(60), contextlib.suppress(anyio.EndOfStream):
+            await streams[0].receive()
+    pid = Path(f"/proc/{note.read_text()}")
+    with anyio.fail_after(60):
+        while pid.exists() and pid.joinpath("stat").read_text().split()[2] != "Z":
+            await anyio.sleep(0.02)
+
+
+async def test_the_folder_of_a_server_holds_no_file_that_the_host_reads():
+    """A FIFO in place of such a file once stopped the host."""
+    session = Session(Address((sys.executable, "-c", LISTS_ITS_FOLDER)))
+    with pytest.raises(SurfaceError, match=r"\['home', 'tmp'\]"):
+        await session.open()
+
+
+LISTS_ITS_FOLDER = "import os, sys; sys.exit(str(sorted(os.listdir('..'))))"
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_a_session_that_its_server_has_ended_is_the_agent_s_doing(goes_on):
+    """A server that is down begins no other session, and its episodes are not judged."""
+    ended = False
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal ended
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        asked = {}
+        if head.startswith("post"):
+            size = int(head.split("content-length:")[1].split()[0])
+            asked = json.loads(await reader.readexactly(size))
+        status, result = "200 OK", {}
+        match asked.get("method"):
+            case "initialize":
+                status = "200 OK" if goes_on or not ended else "503 Service Unavailable"
+                result = {
+                    "protocolVersion": "2025-06-18",
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "a", "version": "1"},
+                }
+            case "tools/list":
+                status = "404 Not Found" if ended and "session-id: old" in head else status
+                result = {"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}
+            case "tools/call":
+                ended, status = True, "404 Not Found"
+            case _:
+                status = "202 Accepted" if asked else "405 Method Not Allowed"
+        body = b""
+        if status == "200 OK":
+            body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
+        name = "new" if ended else "old"
+        writer.write(
+            f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nMcp-Session-Id: {name}\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+            + body
+        )
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        session = Session(Address(url=f"http://127.0.0.1:{port}/mcp", start_s=30, call_s=30))
+        await session.open()
+        with pytest.raises(SurfaceError, match="Session terminated") as caught:
+            await session.call("a", {})
+        assert isinstance(caught.value, SurfaceEndedError) is goes_on
+        await session.close()

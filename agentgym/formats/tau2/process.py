@@ -33,6 +33,7 @@ CALL_S = 60.0
 RETRIEVAL = "golden_retrieval"
 """Puts the documents that a task needs into the policy, so that no model has to index them."""
 _GRACE_S = 5.0
+_MOST_CHARS = 32 << 20
 _PACKAGES = {
     "addict": "addict",
     "deepdiff": "deepdiff",
@@ -106,7 +107,7 @@ class DomainProcess:
         late = threading.Timer(START_S, self._kill)
         late.start()
         try:
-            line = self._process.stdout.readline()
+            line = self._process.stdout.readline(_MOST_CHARS)
         finally:
             in_time = late.is_alive()
             late.cancel()
@@ -227,13 +228,15 @@ class World:
             self._connection.settimeout(limit_s + _GRACE_S)
             self._lines.write(json.dumps({"op": op, "limit_s": limit_s, **given}) + "\n")
             self._lines.flush()
-            line = self._lines.readline()
+            line = self._lines.readline(_MOST_CHARS)
         except OSError as error:
             raise self._lost(f"{about}: no answer to {asked}: {error or 'time-out'}") from error
         if not line:
             raise self._lost(
                 f"{about}: {asked} did not end within {limit_s:g} s, or ended its process"
             )
+        if not line.endswith("\n"):
+            raise self._lost(f"{about}: {asked} answered more than {_MOST_CHARS} characters")
         reply = json.loads(line)
         if absent := reply.get("absent"):
             raise TaskError(f"{about}: {self._process._relative(absent)} is absent")
