@@ -20,7 +20,8 @@ from agentgym.manifest import Manifest
 from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, Json, Observation, SurfaceConfig, ToolSpec
 from agentgym.services.image import Image
-from agentgym.surfaces.mcp_client import Address, Refusal, Session, offer_of, read_place, types
+from agentgym.surfaces.mcp_address import Address, read_place
+from agentgym.surfaces.mcp_client import Refusal, Session, offer_of, types
 from agentgym.surfaces.mcp_schema import adapt
 from agentgym.surfaces.truncation import LIMITS, bounded, bounded_data, pixels, readable
 from agentgym.threads import COMPUTING

@@ -1,4 +1,4 @@
-"""An MCP server as its client sees it: its address, its offer, and a session with it.
+"""An MCP server as its client sees it: its offer, and a session with it.
 
 The official SDK speaks the protocol (2024-11-05 to 2026-07-28). This module owns the rest: every
 session has a process of its own in an empty folder, which ends with all its children; calls have
@@ -13,9 +13,7 @@ import json
 import logging
 import math
 import os
-import shlex
 import shutil
-import string
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -27,6 +25,7 @@ from typing import IO, Any, Final
 from agentgym.errors import ConfigError, SurfaceEndedError, SurfaceError
 from agentgym.installation import missing_extra
 from agentgym.surfaces.inherited import inherited_variables
+from agentgym.surfaces.mcp_address import Address, filled
 
 try:
     import anyio
@@ -54,52 +53,6 @@ _STDERR_BYTES: Final = 2_000
 _AGAIN_S: Final = 0.25
 _SDK_LOGGERS: Final = ("mcp", "client")
 _NOT_SHOWN: Final = logging.NullHandler()
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The address of a server, and its time limits.
-
-    Attributes:
-        command: Command that starts it on this machine with this user's rights; empty with a URL.
-        url: URL of its streamable HTTP endpoint; empty with a command.
-        env: Variables of the command besides PATH, HOME, TMPDIR and those of `inherited`; ``$NAME``
-            stands for a variable of this process.
-        headers: Headers of every HTTP request; ``$NAME`` is replaced alike.
-        start_s: Seconds until it must have answered the handshake and listed its tools.
-        call_s: Longest time of a call, in seconds.
-    """
-
-    command: tuple[str, ...] = ()
-    url: str = ""
-    env: tuple[tuple[str, str], ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
-    start_s: float = 60.0
-    call_s: float = 60.0
-
-    def __str__(self) -> str:
-        return self.url or shlex.join(self.command)
-
-
-def read_place(text: str) -> tuple[tuple[str, ...], str]:
-    """Return the command or the URL that a user wrote as one string; the other one is empty.
-
-    Example:
-        >>> read_place("uvx mcp-server-time --local-timezone 'Europe/Paris'")
-        (('uvx', 'mcp-server-time', '--local-timezone', 'Europe/Paris'), '')
-
-    Raises:
-        ConfigError: The string is neither a command nor a URL.
-    """
-    if text.startswith(("http://", "https://")):
-        return (), text
-    try:
-        command = tuple(shlex.split(text))
-    except ValueError as error:
-        raise ConfigError(f"mcp: {text!r} is not a command line: {error}") from None
-    if not command:
-        raise ConfigError("mcp: expected a command or a URL (http://…), got nothing")
-    return command, ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,8 +269,8 @@ class Session:
 
     def _transport(self) -> AbstractAsyncContextManager[Any]:
         if self._address.url:
-            return _limited(_over_http(self._address.url, _filled(self._address.headers)))
-        given = _filled(self._address.env)
+            return _limited(_over_http(self._address.url, filled(self._address.headers)))
+        given = filled(self._address.env)
         name, *arguments = self._address.command
         program = shutil.which(name, path=given.get("PATH", os.environ.get("PATH")))
         if program is None:
@@ -394,20 +347,6 @@ async def _limited(transport: AbstractAsyncContextManager[Any]) -> AsyncIterator
         with_few_open_requests(incoming, outgoing) as streams,
     ):
         yield streams
-
-
-def _filled(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Return the pairs as a dict in which variables of this process replace ``$NAME``."""
-    filled = {}
-    for name, value in pairs:
-        try:
-            filled[name] = string.Template(value).substitute(os.environ)
-        except (KeyError, ValueError) as error:
-            raise ConfigError(
-                f"mcp: {name} = {value!r}: expected the names of variables that are set, "
-                f"got {error}; set it, or write $$ for a dollar sign"
-            ) from None
-    return filled
 
 
 def _cause(error: BaseException) -> str:

@@ -28,7 +28,8 @@ from agentgym.records.pattern import is_linear
 from agentgym.surfaces import transport
 from agentgym.surfaces.calls import check_call, sample_call
 from agentgym.surfaces.mcp import _described, _named
-from agentgym.surfaces.mcp_client import Address, Refusal, Session
+from agentgym.surfaces.mcp_address import Address
+from agentgym.surfaces.mcp_client import Refusal, Session
 from agentgym.surfaces.mcp_schema import adapt
 from agentgym.surfaces.message_bounds import checked
 from agentgym.surfaces.server_requests import OPEN_REQUESTS, with_few_open_requests
