@@ -64,7 +64,7 @@ def _removed(path: str, levels: int, above: int | None = None) -> bool:
 
 
 def _some_of(folder: int) -> list[tuple[str, bool]]:
-    """Return some of the names in a folder, each with whether it is one; empty if there is none."""
+    """Return some of the names in a folder, each with whether it is a folder."""
     with os.scandir(folder) as entries:
         return [
             (entry.name, entry.is_dir(follow_symlinks=False))
