@@ -1,8 +1,8 @@
 """Deadlines for the calls of any provider: a hanging call costs an episode, never the run.
 
 Commands have their own deadlines. Starting, sealing and closing depend on a daemon or a kernel.
-The watchdog gives up a call that overruns and raises a SandboxTimeoutError. If the sandbox cannot be
-used after it, it is closed in the background.
+The watchdog gives up a call that overruns and raises a SandboxTimeoutError. If the sandbox cannot
+be used after it, it is closed in the background.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class WatchedSandbox:
 
     async def snapshot(self) -> Snapshot:
         """Take a snapshot of the current files."""
-        # A guest can leave so much that a copy overruns. It goes on without the copy, and is judged.
+        # A guest can leave so much that a copy overruns. It goes on without it, and is judged.
         call = self._sandbox.snapshot()
         return await self._provider.state("take a snapshot", call, self._provider.discard)
 
