@@ -329,7 +329,11 @@ class Episode:
                 gave_up = self._execution.gave_up is not None
                 verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
                 return await to_thread(versioned, verdict, self.instance.task)
-            return await self._judge(await parts.seal(), over=True, grading=grading)
+            try:
+                after = await parts.seal()
+            except SandboxLimitError as error:
+                return await self._not_judged(error)
+            return await self._judge(after, over=True, grading=grading)
         finally:
             if grading is not None:
                 grading.close()
@@ -350,7 +354,11 @@ class Episode:
                 task = self.environment.task.id
                 raise SurfaceError(f"{task}: its own tests judge it, and only at the end")
             self.audit = await self._parts.audit()
-            return await self._judge(await self.sandbox.snapshot())
+            try:
+                after = await self.sandbox.snapshot()
+            except SandboxLimitError as error:
+                return await self._not_judged(error)
+            return await self._judge(after)
 
     async def _judge(
         self, after: Snapshot, *, over: bool = False, grading: GradingStart | None = None
@@ -361,8 +369,7 @@ class Episode:
             try:
                 changes = await provider.compare(prepared.snapshot, after)
             except SandboxLimitError as error:
-                why = f"what the episode left cannot be judged: {error}"
-                return await to_thread(failed, self.instance, why)
+                return await self._not_judged(error)
             end = EpisodeEnd(
                 after=after,
                 changes=changes,
@@ -381,6 +388,11 @@ class Episode:
             return verdict
         finally:
             await provider.discard(after)
+
+    async def _not_judged(self, error: SandboxLimitError) -> Verdict:
+        """Return the verdict of an episode that left more than can be kept or compared."""
+        why = f"what the episode left cannot be judged: {error}"
+        return await to_thread(failed, self.instance, why)
 
     async def close(self) -> None:
         """End the episode without a verdict if it is not over. Never raises."""

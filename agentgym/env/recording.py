@@ -12,7 +12,7 @@ from agentgym.env.keeping import StateKeeping
 from agentgym.env.outcome import Ending, abandoned, failed
 from agentgym.env.resources import SharedResources
 from agentgym.env.transition import Transition
-from agentgym.errors import DiskFullError, RecordError
+from agentgym.errors import DiskFullError, RecordError, UnsupportedError
 from agentgym.record.recorder import PackedSteps
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Audit, Generation, Observation, Step, TokenUsage, Verdict
@@ -249,6 +249,8 @@ class EpisodeRecording:
         It has the plan of its parent, and no player.
 
         Raises:
+            UnsupportedError: It is the fork of a fork of a fork, so often that no reader of the
+                record would take it.
             RecordError: It cannot be recorded.
         """
         await self._threads.finish(self._fork, child)
@@ -256,6 +258,8 @@ class EpisodeRecording:
     def _fork(self, child: Recordable) -> None:
         if self.over:
             raise RecordError(f"the record of episode {self.episode_id} is over; start another one")
+        if not self._store.may_have_fork(self.episode_id):
+            raise UnsupportedError("too many forks of forks come before this episode")
         self._take_steps()
         plan, at = self._store.episode(self.episode_id).plan, child.forked_at
         with self._store.transaction():

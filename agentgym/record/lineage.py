@@ -68,6 +68,14 @@ class Lineage:
         """
         return [segment[0] for segment in self._segments(episode_id)]
 
+    def may_have_fork(self, episode_id: int) -> bool:
+        """Return whether a fork of an episode could be read: so few come before the episode.
+
+        Raises:
+            ValueError, RecordError: An origin is damaged.
+        """
+        return sum(1 for _ in self._origins(episode_id)) <= _MOST_PARENTS
+
     def forks(self, episode_id: int) -> tuple[int, ...]:
         """Return the numbers of steps after which a trajectory went on in a fork, ascending.
 

@@ -238,6 +238,11 @@ class RunStore:
         with self._reading(f"episode {episode_id}"):
             return self._lineage.forks(episode_id)
 
+    def may_have_fork(self, episode_id: int) -> bool:
+        """Return whether a fork of an episode could be read; see `Lineage.may_have_fork`."""
+        with self._reading(f"episode {episode_id}"):
+            return self._lineage.may_have_fork(episode_id)
+
     def ancestry(self, episode_id: int) -> list[int]:
         """Return the ids of an episode and of those whose steps it shares, its own first.
 

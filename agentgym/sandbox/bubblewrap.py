@@ -69,6 +69,7 @@ class BubblewrapProvider:
             forks=self._fork_server,
             start=self.start,
             on_close=self._open.discard,
+            descends=snapshot is not None,
         )
         self._open.add(sandbox)
         try:

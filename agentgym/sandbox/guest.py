@@ -40,6 +40,8 @@ class BubblewrapSandbox(Supervised):
         forks: Returns the fork server for its processes.
         start: Starts another sandbox (for forks).
         on_close: Called once, when every trace is removed.
+        descends: Whether it starts from a snapshot: its files are then an agent's, and a copy of
+            them has a limited number of names.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class BubblewrapSandbox(Supervised):
         forks: Callable[[], Awaitable[ForkServer]],
         start: Callable[[Recipe, Snapshot], Awaitable[BubblewrapSandbox]],
         on_close: Callable[[BubblewrapSandbox], None],
+        descends: bool,
     ) -> None:
         super().__init__(recipe)
+        self._descends = descends
         self._store, self._provider, self._isolated = store, provider, isolated
         self._forks, self._start, self._on_close = forks, start, on_close
         self._layers: tuple[str, ...] = ()
@@ -254,6 +258,8 @@ class BubblewrapSandbox(Supervised):
         async with self._store.disk.copying(self._left), self._frozen():
             layers = self._layers
             if not self._store.is_empty(upper):
+                if self._descends:
+                    await to_thread(self._store.check_copyable, upper)
                 layers = (await to_thread(self._store.copy, [upper]), *layers)
         return await self._as_snapshot(layers)
 
@@ -293,6 +299,7 @@ class BubblewrapSandbox(Supervised):
         if snapshot.provider != self._provider:
             raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot be restored here")
         await self._store.disk.wait_for_room()
+        self._descends = True
         self._store.hold(snapshot.layers)
         group, upper, layers = self._group, self._upper, self._layers
         try:

@@ -135,6 +135,15 @@ class LayerStore:
             raise kind(f"the sandbox's files cannot be copied: {error}") from error
         return layer
 
+    def check_copyable(self, layer: str) -> None:
+        """Check that a layer of a guest has few enough names to be copied.
+
+        Raises:
+            SandboxLimitError: It has more.
+        """
+        with layers_bounded():
+            self._access.call("check_copyable", str(self.root / layer))
+
     def shallow(self, layers: tuple[str, ...]) -> tuple[str, ...]:
         """Return equivalent layers that are few enough for one mount."""
         if len(layers) <= MAX_LAYERS:

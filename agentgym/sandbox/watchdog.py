@@ -1,8 +1,8 @@
 """Deadlines for the calls of any provider: a hanging call costs an episode, never the run.
 
 Commands have their own deadlines. Starting, sealing and closing depend on a daemon or a kernel.
-The watchdog gives up a call that overruns, closes its sandbox in the background, and raises a
-SandboxTimeoutError.
+The watchdog gives up a call that overruns and raises a SandboxTimeoutError. If the sandbox cannot
+be used after it, it is closed in the background.
 """
 
 from __future__ import annotations
@@ -173,7 +173,10 @@ class WatchedProvider:
 
 
 class WatchedSandbox:
-    """A Sandbox with deadlines for state changes and its end; other calls go to the sandbox."""
+    """A Sandbox with deadlines for state changes and its end; other calls go to the sandbox.
+
+    A seal or a restoration that overruns ends it.
+    """
 
     def __init__(self, provider: WatchedProvider, sandbox: Sandbox) -> None:
         self._provider, self._sandbox = provider, sandbox
@@ -183,8 +186,9 @@ class WatchedSandbox:
 
     async def snapshot(self) -> Snapshot:
         """Take a snapshot of the current files."""
+        # A guest can leave so much that a copy overruns. It goes on without it, and is judged.
         call = self._sandbox.snapshot()
-        return await self._or_end("take a snapshot", call, self._provider.discard)
+        return await self._provider.state("take a snapshot", call, self._provider.discard)
 
     async def seal(self) -> Snapshot:
         """End everything inside, keep the files as a snapshot, and close."""
@@ -192,7 +196,8 @@ class WatchedSandbox:
 
     async def fork(self) -> Sandbox:
         """Start another sandbox from the current files."""
-        return self._provider.watched(await self._or_end("fork", self._sandbox.fork(), _close))
+        forking = self._provider.state("fork", self._sandbox.fork(), _close)
+        return self._provider.watched(await forking)
 
     async def restore(self, snapshot: Snapshot) -> None:
         """End everything inside and continue from an earlier snapshot."""
@@ -200,7 +205,8 @@ class WatchedSandbox:
 
     async def audit(self) -> Audit:
         """Return the records that the guest cannot reach."""
-        return await self._or_end("audit", self._sandbox.audit())
+        # Its files can be sealed and judged all the same.
+        return await self._provider.state("audit", self._sandbox.audit())
 
     async def close(self) -> None:
         """End everything and remove every trace. It never raises and may be called twice."""

@@ -113,6 +113,7 @@ class Trainer:
     async def _iterate(self) -> Metrics:
         began_s, busy_s = time.monotonic(), self._player.busy_s
         number = self.iteration + 1
+        before = self._engine.counters.copy()
         batch = await self._engine.batch(
             lambda ready, wanted: self._progress.playing(f"iteration {number}", ready, wanted)
         )
@@ -120,6 +121,8 @@ class Trainer:
         metrics: Metrics = {"iteration": number, **_figures(batch.played)}
         metrics["drift"] = await asyncio.to_thread(self._drift, batch.played)
         metrics["groups"] = len(batch.groups)
+        left_out = self._engine.counters - before
+        metrics |= {name: left_out[name] for name in ("cancelled", "stale")}
         if self._config.algorithm.step_rewards:
             metrics["grader_failures"] = self._player.take_failures()
         if batch.groups:

@@ -131,7 +131,7 @@ async def play_tree(
         alone: Whether its episodes share no process with other episodes; see `Environment.start`.
 
     Raises:
-        UnsupportedError: An episode of this environment cannot be forked.
+        UnsupportedError: No episode of this environment can be forked, not even at its start.
         AgentGymError: The root episode cannot be started.
     """
     return await _Player(environment, make_policy, seed, config).play(record, alone=alone)
@@ -152,8 +152,12 @@ class _Player:
         self._branches = asyncio.TaskGroup()
         self._episodes: list[Episode] = []
         self._unsupported: UnsupportedError | None = None
+        self._alone = False
+        self._looking = asyncio.Lock()
+        self._forkable: bool | None = None
 
     async def play(self, record: tuple[RunStore, int] | None, *, alone: bool) -> EpisodeTree:
+        self._alone = alone
         episode = await self._environment.start(self._seed, alone=alone)
         self._episodes.append(episode)
         try:
@@ -178,13 +182,29 @@ class _Player:
         try:
             made = await episode.fork()
         except UnsupportedError as error:
-            self._unsupported = error
+            # A policy can bring about a state without a fork, such as a page with an open dialog.
+            async with self._looking:
+                if self._forkable is None:
+                    self._forkable = await self._forks_untouched()
+            if not self._forkable:
+                self._unsupported = error
             return None
         except (SandboxError, SurfaceError):
             return None
         self.forks += 1
         self._episodes.append(made)
         return made
+
+    async def _forks_untouched(self) -> bool:
+        """Return whether an episode in which no policy has acted can be forked."""
+        try:
+            async with await self._environment.start(self._seed, alone=self._alone) as episode:
+                await (await episode.fork()).close()
+        except UnsupportedError:
+            return False
+        except (SandboxError, SurfaceError):
+            return True
+        return True
 
     def child(self, parent: int) -> int:
         """Add a node, and return its index."""

@@ -14,6 +14,7 @@ from agentgym.errors import SandboxLimitError
 from agentgym.record import codec
 from agentgym.records import Effect, TokenUsage
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.sandbox.guest import BubblewrapSandbox
 from agentgym.sandbox.store import LayerStore
 from agentgym.task.load import find_task
 
@@ -114,6 +115,22 @@ async def test_more_changes_than_are_looked_through_are_a_fail(monkeypatch):
         raise SandboxLimitError("more than 100,000 names were changed")
 
     monkeypatch.setattr(LayerStore, "changes", too_many)
+    await expect_a_fail()
+
+
+async def test_more_names_than_are_sealed_are_a_fail(monkeypatch):
+    seal = BubblewrapSandbox.seal
+
+    async def refusing(sandbox):
+        if sandbox._descends:
+            raise SandboxLimitError("more than 100,000 names were written")
+        return await seal(sandbox)
+
+    monkeypatch.setattr(BubblewrapSandbox, "seal", refusing)
+    await expect_a_fail()
+
+
+async def expect_a_fail():
     provider = BubblewrapProvider()
     env = Environment(find_task(TASK_ID), provider)
     try:

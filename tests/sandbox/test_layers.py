@@ -6,6 +6,7 @@ import random
 import shlex
 import stat
 import struct
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 
@@ -198,3 +199,19 @@ def test_access_control_lists_are_read_as_text(tmp_path):
     there, inside = tree.stat("/folder"), tree.stat("/folder/file")
     assert (there.acl, there.default_acl) == ("", "u::rwx,g::r-x,o::---")
     assert (inside.acl, inside.default_acl) == ("u::rw-,u:0:r--,g::---,m::r--,o::---", "")
+
+
+def test_a_folder_of_many_names_is_removed_without_a_list_of_them(tmp_path):
+    folder = tmp_path / "layer"
+    (folder / "below" / "deeper").mkdir(parents=True)
+    (folder / "0").touch()
+    for number in range(1, 40_000):
+        os.link(folder / "0", folder / f"{number}")
+    tracemalloc.start()
+    try:
+        remove(str(folder))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert not folder.exists()
+    assert peak < 3 << 20

@@ -8,11 +8,12 @@ import sys
 
 import pytest
 
-from agentgym.errors import MissingExtraError
+from agentgym.errors import MissingExtraError, SandboxLimitError
 from agentgym.installation import install_line
 from agentgym.sandbox.claim import noted
 from agentgym.sandbox.docker.engine import Engine
 from agentgym.sandbox.docker.provider import DockerProvider
+from agentgym.sandbox.layers import size
 
 
 async def run(box, script):
@@ -186,3 +187,32 @@ async def test_without_the_sdk_or_the_daemon_it_says_what_to_do(tmp_path, monkey
     assert problem.fix == install_line("docker")
     with pytest.raises(MissingExtraError, match=re.escape(install_line("docker"))):
         await DockerProvider(tmp_path / "store").start(recipe())
+
+
+@pytest.mark.parametrize("bound", ["MOST_NAMES", "MOST_NAME_BYTES"])
+async def test_an_agent_cannot_leave_more_names_than_are_copied_in_time(
+    provider, recipe, monkeypatch, bound
+):
+    monkeypatch.setattr(size, bound, 20 if bound == "MOST_NAMES" else 400)
+    many = "mkdir -p /srv/d; cd /srv/d; echo x > 1; for n in $(seq 2 60); do ln 1 $n; done"
+    base = await provider.start(recipe())
+    # A setup may leave any number of names.
+    await run(base, many.replace("/srv", "/opt"))
+    before = await base.seal()
+    box = await provider.start(recipe(), before)
+    await run(box, "echo few > /srv/few")
+    fork = await box.fork()
+    for each in (box, fork):
+        await run(each, many)
+        with pytest.raises(SandboxLimitError, match="names"):
+            await each.snapshot()
+        with pytest.raises(SandboxLimitError, match="names"):
+            await each.fork()
+        assert await run(each, "cat /srv/few /srv/d/60") == b"few\nx\n"
+    if provider.name == "docker":
+        # Sealing copies nothing on bubblewrap.
+        with pytest.raises(SandboxLimitError, match="names"):
+            await box.seal()
+    await box.close()
+    await fork.close()
+    await provider.discard(before)

@@ -210,6 +210,18 @@ async def test_a_fork_that_fails_leaves_its_parent(store, error, code):
     assert len(store.episodes()) == 1
 
 
+async def test_forks_of_forks_stay_readable(store, monkeypatch):
+    monkeypatch.setattr("agentgym.record.lineage._MOST_PARENTS", 3)
+    session, id = await begun(store)
+    for _ in range(3):
+        id = (await session.fork(id)).episode
+    answer = await session.fork(id)
+    assert answer.code is FailureCode.UNSUPPORTED and "forks of forks" in answer.message
+    assert (await session.step(id, SUBMIT)).score.score == 0
+    await session.leave()
+    assert [len(store.steps(row.id)) for row in store.episodes()] == [0, 0, 0, 1]
+
+
 async def test_an_episode_that_is_over_cannot_be_forked(store):
     session, id = await begun(store)
     await session.step(id, SUBMIT)

@@ -78,7 +78,7 @@ def shop(tmp_path_factory):
         yield
 
 
-def grown(config, make_policy=Drawing, check=None):
+def grown(config, make_policy=Drawing, check=None, starts=1):
     """Return a tree, and check that nothing of it stays open."""
     made, started = [], []
 
@@ -104,7 +104,8 @@ def grown(config, make_policy=Drawing, check=None):
         return tree
 
     tree = asyncio.run(play())
-    assert len(started) == 1
+    assert len(started) == starts
+    assert all(episode.over for episode in started)
     assert all(policy.closed for policy in made)
     return tree
 
@@ -241,6 +242,22 @@ def test_a_fork_that_fails_is_no_failure_of_the_policy(shop, monkeypatch, at):
     assert results and len(made) > 1
     assert {(result.verdict.status, result.error) for result in results} == {("scored", "")}
     assert set(tree.leaves) == set(range(len(tree.nodes))) - {node.parent for node in tree.nodes}
+
+
+@pytest.mark.parametrize("at", [BranchAt.STEPS, BranchAt.FAILURE])
+def test_a_state_that_cannot_be_forked_stops_no_training(shop, monkeypatch, at):
+    fork = Episode.fork
+
+    async def refusing(episode):
+        if episode.steps:
+            raise UnsupportedError("the page cannot be restored: a dialog is open")
+        return await fork(episode)
+
+    monkeypatch.setattr(Episode, "fork", refusing)
+    tree = grown(TreeConfig(leaves=8, width=3, at=at), starts=2)
+    results = [tree.nodes[leaf].result for leaf in tree.leaves]
+    assert results
+    assert {(result.verdict.status, result.error) for result in results} == {("scored", "")}
 
 
 def test_episodes_that_cannot_be_forked_stop_the_training(shop, monkeypatch):

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from agentgym.errors import SandboxEndedError, SandboxError
+from agentgym.errors import SandboxEndedError, SandboxError, VerifierError
 from agentgym.records import Audit, CheckResult, CheckStatus
 from agentgym.testing.checks import MemoryTree
 from agentgym.verify.checking import Broken
-from agentgym.verify.milestones import Milestones, Moment, WorkerLooker
+from agentgym.verify.milestones import Milestones, Moment, WorkerLooker, open_milestones
 
 INSTANCE = SimpleNamespace(task=SimpleNamespace(id="demo/x-v1"), seed=3, params={"word": "amber"})
 PASS, FAIL, ERROR = CheckStatus.PASS, CheckStatus.FAIL, CheckStatus.ERROR
@@ -176,6 +176,33 @@ id = "b"
 use = "checks.greedy"
 when = "every_step"
 """
+
+
+async def test_a_worker_that_did_not_start_in_time_is_asked_again_at_the_look(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "checks.py").write_text(CHECKS)
+    (tmp_path / "checks" / "rubric.toml").write_text(RUBRIC)
+    task = SimpleNamespace(id="demo/x-v1", folder=tmp_path, foreign=None)
+    instance = SimpleNamespace(task=task, seed=3, params=INSTANCE.params)
+
+    def late(looker):
+        raise VerifierError("no result within 30 s")
+
+    async def open_tree(snapshot):
+        return MemoryTree({})
+
+    monkeypatch.setattr(WorkerLooker, "open", late)
+    prepared = SimpleNamespace(snapshot=None, gold={})
+    both = await open_milestones(instance, prepared, SimpleNamespace(open_tree=open_tree))
+    box = Sandbox({"/a": ""})
+    try:
+        both._deadline_s = 60.0
+        await both.observe(box, Moment(0))
+        assert both.reached == {"a": 0}
+    finally:
+        both.close()
 
 
 async def test_the_checks_of_a_task_run_in_a_worker_that_is_killed_where_one_hangs(tmp_path):

@@ -22,8 +22,9 @@ from agentgym.sandbox.docker.hostname import HOSTNAME, MountedHostname
 from agentgym.sandbox.docker.layer import Allowance, reached, uncover
 from agentgym.sandbox.docker.store import ImageStore
 from agentgym.sandbox.hidden import hidden_folders
+from agentgym.sandbox.layers.access import layers_bounded
 from agentgym.sandbox.layers.removal import remove
-from agentgym.sandbox.layers.size import empty_largest
+from agentgym.sandbox.layers.size import check_copyable, empty_largest
 from agentgym.sandbox.layers.size import size as size_of
 from agentgym.sandbox.runtime import RUNTIME
 from agentgym.sandbox.supervised import Supervised
@@ -48,6 +49,8 @@ class DockerSandbox(Supervised):
         recipe: Its recipe.
         start: Starts another sandbox (for forks).
         on_close: Called once, when every trace is removed.
+        descends: Whether it starts from a snapshot: its files are then an agent's, and a copy of
+            them has a limited number of names.
     """
 
     def __init__(
@@ -57,8 +60,10 @@ class DockerSandbox(Supervised):
         *,
         start: Callable[[Recipe, Snapshot], Awaitable[DockerSandbox]],
         on_close: Callable[[DockerSandbox], None],
+        descends: bool,
     ) -> None:
         super().__init__(recipe)
+        self._descends = descends
         self._store, self._start, self._on_close = store, start, on_close
         self._image = self._container = self._upper = ""
         self._room = store.new_room()
@@ -287,6 +292,9 @@ class DockerSandbox(Supervised):
         if not self._container:
             raise SandboxDiedError(f"sandbox {self.id} is closed")
 
+        if self._descends:
+            with layers_bounded():
+                check_copyable(self._upper)
         limit_mb = self.recipe.limits.disk_mb
         limit_bytes = _LAYER_BYTES if limit_mb is None else limit_mb * 2**20 + _SLACK_BYTES
         allowance = Allowance(limit_bytes, stopped.is_set)
@@ -321,6 +329,7 @@ class DockerSandbox(Supervised):
             raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot be restored here")
         (image,) = snapshot.layers
         await self._store.disk.wait_for_room()
+        self._descends = True
         self._store.hold(image)
         try:
             await self._hang_up()

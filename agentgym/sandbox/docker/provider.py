@@ -75,7 +75,12 @@ class DockerProvider:
             raise SandboxError("the provider was closed while the sandbox waited for its start")
         own = None if snapshot is None else self._own(snapshot)
         recipe, image = await to_thread(self._prepare, recipe, own, store)
-        sandbox = DockerSandbox(store, recipe, start=self.start, on_close=self._open.discard)
+        sandbox = DockerSandbox(
+            *(store, recipe),
+            start=self.start,
+            on_close=self._open.discard,
+            descends=snapshot is not None,
+        )
         self._open.add(sandbox)
         try:
             await sandbox.boot(image)

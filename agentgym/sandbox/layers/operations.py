@@ -21,7 +21,7 @@ from agentgym.sandbox.layers import delta
 from agentgym.sandbox.layers.changes import changes
 from agentgym.sandbox.layers.merging import squash
 from agentgym.sandbox.layers.removal import remove
-from agentgym.sandbox.layers.size import empty_largest, size
+from agentgym.sandbox.layers.size import check_copyable, empty_largest, size
 from agentgym.sandbox.layers.stack import OPAQUE, Stack
 
 
@@ -112,6 +112,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "changes": changes,
     "squash": squash,
     "size": size,
+    "check_copyable": check_copyable,
     "empty": empty_largest,
     "remove": remove,
     **delta.OPERATIONS,

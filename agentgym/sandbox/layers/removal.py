@@ -10,11 +10,14 @@ import contextlib
 import errno
 import os
 import subprocess
+from itertools import islice
 
 from agentgym.sandbox.layers.stack import is_real_dir
 
 # This module removes trees with at most this many levels; `rm` removes deeper ones.
 _SHALLOW = 30
+# A guest can put millions of names into one folder.
+_AT_A_TIME = 10_000
 
 
 def remove(path: str) -> None:
@@ -48,14 +51,22 @@ def _removed(path: str, levels: int, above: int | None = None) -> bool:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     folder = os.open(path, flags, dir_fd=above)
     try:
-        with os.scandir(folder) as entries:
-            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-        for name, is_dir in found:
-            if not is_dir:
-                os.unlink(name, dir_fd=folder)
-            elif not _removed(name, levels - 1, folder):
-                return False
+        while found := _some_of(folder):
+            for name, is_dir in found:
+                if not is_dir:
+                    os.unlink(name, dir_fd=folder)
+                elif not _removed(name, levels - 1, folder):
+                    return False
     finally:
         os.close(folder)
     os.rmdir(path, dir_fd=above)
     return True
+
+
+def _some_of(folder: int) -> list[tuple[str, bool]]:
+    """Return some of the names in a folder, each with whether it is a folder."""
+    with os.scandir(folder) as entries:
+        return [
+            (entry.name, entry.is_dir(follow_symlinks=False))
+            for entry in islice(entries, _AT_A_TIME)
+        ]

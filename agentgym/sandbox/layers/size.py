@@ -7,6 +7,7 @@ Standard library only, because it also runs in a child inside a user namespace (
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ ENTRY_BYTES = 4096
 
 UNKNOWN_BYTES = 2**62
 """The size of folders nested so deep that they are not measured: more than any limit."""
+
+MOST_NAMES = 300_000
+MOST_NAME_BYTES = 64 * 2**20
+"""Limits of a copied layer of a guest: its names, and the bytes of their paths."""
 
 _LONGEST_PATH = 2**14
 # Sizes of the files that are emptied first, second and so on, in bytes.
@@ -48,6 +53,28 @@ def size(layer: str, apparent: bool = False) -> int:
         holes = info.st_size if apparent and stat.S_ISREG(info.st_mode) else 0
         total += max(info.st_blocks * 512, holes, ENTRY_BYTES)
     return total
+
+
+def check_copyable(layer: str) -> None:
+    """Refuse a layer with so many names that copying it would take minutes and much memory.
+
+    A name takes no disk space that a limit could bound: a file has up to 65,000 of them.
+
+    Raises:
+        OSError: EOVERFLOW: there are more than `MOST_NAMES`, or their paths exceed
+            `MOST_NAME_BYTES`.
+    """
+    names, path_bytes = MOST_NAMES, MOST_NAME_BYTES
+    root = os.path.realpath(layer)
+    for folder, name, _ in _files(root):
+        names -= 1
+        path_bytes -= len(folder) - len(root) + 1 + len(name)
+        if names < 0 or path_bytes < 0:
+            said = (
+                f"more than {MOST_NAMES:,} names were written, or their paths have more than "
+                f"{MOST_NAME_BYTES >> 20} MiB"
+            )
+            raise OSError(errno.EOVERFLOW, said)
 
 
 def empty_largest(layer: str, most: int) -> tuple[int, str]:
