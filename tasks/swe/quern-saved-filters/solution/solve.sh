@@ -14,6 +14,30 @@ index 86ef5e3..e0ccce6 100644
  ## 0.5.0 (2026-02-20)
  - Filters are simplified before they are saved (#54).
  - `quern.names` lists the fields of a filter (#51).
+diff --git a/quern/saved.py b/quern/saved.py
+index aa50817..3023344 100644
+--- a/quern/saved.py
++++ b/quern/saved.py
+@@ -18,10 +18,17 @@ class Saved:
+         return sorted(self._lines())
+ 
+     def save(self, name: str, node: Filter) -> None:
+-        """Keep a filter under a name; one of that name is replaced."""
++        """Keep a filter under a name; one of that name is replaced.
++
++        Raises:
++            ValueError: The name, or a value in the filter, does not fit into a line.
++        """
+         if not name.strip() or ":" in name or "\n" in name:
+             raise ValueError(f"no name of a filter: {name!r}")
+-        self._write(self._lines() | {name.strip(): str(simplify(node))})
++        text = str(simplify(node))
++        if len(text.splitlines()) > 1:
++            raise ValueError(f"a filter with a line end cannot be saved: {text!r}")
++        self._write(self._lines() | {name.strip(): text})
+ 
+     def load(self, name: str) -> Filter:
+         """Return the filter of a name.
 diff --git a/quern/simplify.py b/quern/simplify.py
 index c9ef297..19c047f 100644
 --- a/quern/simplify.py

@@ -123,3 +123,39 @@ def test_topics_of_other_first_parts_are_not_looked_at(bus):
 
     assert bus.publish(Topic(f"{NAMES[0]}/x"), 1) == 1
     assert len(compared) < len(NAMES)
+
+
+def test_a_retained_message_that_equals_the_one_before_is_the_newest(bus):
+    for topic in ("lamps/a", "lamps/b", "lamps/a"):
+        bus.publish(topic, "on", retain=True)
+    topics = []
+    bus.subscribe("lamps/*", lambda topic, message: topics.append(topic), name="panel")
+    assert topics == ["lamps/b", "lamps/a"]
+
+
+def test_the_journal_has_the_order_of_the_messages(bus):
+    bus.listen("log", "#")
+    for topic in ("b", "c/x", "a", "b"):
+        bus.publish(topic, 1)
+    assert bus.journal() == ["b -> log", "c/x -> log", "a -> log", "b -> log"]
+
+
+def test_who_leaves_is_found_without_a_look_at_the_others(bus):
+    compared = []
+
+    class Part(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            compared.append(other)
+            return str(self) == str(other)
+
+    class Pattern(str):
+        def split(self, sep=None, maxsplit=-1):
+            return [Part(part) for part in str.split(self, sep, maxsplit)]
+
+    for name in NAMES:
+        bus.listen(name, Pattern(f"{name}/x"))
+    compared.clear()
+    bus.unsubscribe(NAMES[5])
+    assert len(compared) < len(NAMES) / 2

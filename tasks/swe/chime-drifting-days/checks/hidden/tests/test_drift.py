@@ -150,11 +150,19 @@ def test_a_run_that_fails_leaves_what_was_done_before():
         raise KeyError(due)
 
     seen = []
-    scheduler = Scheduler([job("every day", "2026-01-02", name="bad", run=broken), job("every day", "2026-01-01", name="good", run=seen.append)])
+    scheduler = Scheduler([job("every day", "2026-01-01", name="good", run=seen.append), job("every day", "2026-01-02", name="bad", run=broken)])
     with pytest.raises(KeyError):
         scheduler.advance(datetime(2026, 1, 2, 7))
         scheduler.advance(datetime(2026, 1, 2, 9))
-    assert len(seen) == 1
+    assert len(seen) == 2
     with pytest.raises(KeyError):
         scheduler.advance(datetime(2026, 1, 2, 9))
-    assert seen[0] == datetime(2026, 1, 1, 8) and seen.count(seen[0]) == 1
+    assert seen[0] == datetime(2026, 1, 1, 8) and len(seen) == len(set(seen))
+
+
+def test_a_long_closure_does_not_end_a_job():
+    closed = Calendar(str(date(2026, 1, 5) + timedelta(days=number)) for number in range(120))
+    daily = job("every day", "2026-01-02", shift="skip")
+    assert days(daily, "2026-01-01", 2, closed) == ["26-01-02", "26-05-05"]
+    made = Scheduler([daily], closed).advance(datetime(2026, 5, 5, 12))
+    assert [f"{due:%m-%d}" for _, due in made] == ["01-02", "05-05"]

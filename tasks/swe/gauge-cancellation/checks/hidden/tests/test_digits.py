@@ -316,3 +316,13 @@ def test_windows_of_100_000_values_are_not_read_through():
 
     least, middle, most = cost_of(10), cost_of(10_000), cost_of(100_000)
     assert most < 5 * least or most - least < 6 * (middle - least)
+
+
+def test_a_line_merged_with_itself_counts_twice():
+    line = Line()
+    for x, y in ((1, 2), (2, 3), (4, 9)):
+        line.add(x, y)
+    slope, correlation = line.slope, line.correlation
+    line.merge(line)
+    assert line.count == 6
+    assert (line.slope, line.correlation) == (pytest.approx(slope), pytest.approx(correlation))

@@ -298,3 +298,46 @@ def test_a_group_grows_at_its_end(members):
 def test_the_module_is_a_command(path):
     done = subprocess.run([sys.executable, "-m", "guild", path, "add", "Ada"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "1\n")
+
+
+def test_prefer_leaves_the_order_of_the_others(run):
+    run("add", "Ada", *(part for each in "abcd" for part in ("--email", f"{each}@example.org")))
+    run("email", 1, "prefer", "c@example.org")
+    assert [line.split()[1][0] for line in run("show", 1).splitlines()[2:]] == list("cabd")
+
+
+def test_a_word_that_is_there_twice_is_not_lost(path):
+    connection = old_file(path, 3)
+    connection.execute("UPDATE members SET email = 'ask him, not me; ask a@example.org' WHERE name = 'Dan'")
+    connection.close()
+    connection = open_store(path)
+    (dan,) = Members(connection).find("Dan")
+    assert dan.emails == ("a@example.org",) and dan.note.splitlines()[-1] == "e-mail: ask him not me ask"
+    connection.close()
+
+
+def test_who_left_gets_no_mailing_to_all_addresses(members, run):
+    members.add("Ada", emails=["a@example.org", "b@example.org"])
+    members.add("Ben", emails=["c@example.org"])
+    members.update(1, left_on="2020-01-01")
+    assert run("mailing", "--all") == "c@example.org\n"
+
+
+def test_what_an_import_adds_is_at_the_end(members):
+    members.add("Ada", emails=["a@example.org", "b@example.org"])
+    imported(members, "Ada,b@example.org;c@example.org;a@example.org;d@example.org,,,\n")
+    assert [email[0] for email in members.get(1).emails] == list("abcd")
+
+
+def test_merged_addresses_keep_their_order(members):
+    members.add("Ada", emails=["a@example.org"])
+    members.add("Ada B", emails=["b@example.org", "c@example.org", "d@example.org"])
+    assert [email[0] for email in merge(members, 1, 2).emails] == list("abcd")
+
+
+def test_only_members_are_counted_without_an_address(run, members):
+    members.add("Ada", emails=["a@example.org"])
+    members.add("Ben")
+    members.add("Cid")
+    members.update(3, left_on="2020-01-01")
+    assert [line.split()[0] for line in run("stats").splitlines()] == ["2", "1", "1"]

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from hoist.cli import main
 from hoist.settings import DEFAULTS
 
 LAYERS = ["user", "project", "variable", "option"]
@@ -134,9 +135,12 @@ def test_all_mistakes_are_told_at_once(run):
     assert any("verify" in line for line in rest) and any("jobs+" in line for line in rest)
 
 
-def test_nothing_is_planned_if_a_later_environment_is_wrong(run, capsys):
+def test_nothing_is_planned_if_a_later_environment_is_wrong(run, tmp_path, capsys):
     found = run("plan", "a", "b", project="[environments.b]\njobs = 0\n", code=2)
     assert len(found) == 1 and found[0].startswith("hoist.toml: ") and "jobs" in found[0]
+    files = ["--user-file", tmp_path / "none", "--file", tmp_path / "hoist.toml", "--manifest", tmp_path / "manifest.txt"]
+    assert main(["plan", *map(str, files), "a", "b"], {}) == 2
+    assert capsys.readouterr().out == ""
 
 
 def test_broken_files_and_other_mistakes_are_told_together(run):
@@ -159,3 +163,20 @@ def test_the_module_is_a_command(tmp_path):
     files = ["--user-file", tmp_path / "none", "--file", tmp_path / "none"]
     done = subprocess.run([sys.executable, "-m", "hoist", "settings", *files, "live"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("jobs ")
+
+
+def test_a_broken_file_hides_no_mistake_of_another(run):
+    found = run("settings", "live", user='jobs = "many"\n', project="jobs =\n", HOIST_JOBS="x", code=2)
+    assert [line.split(":")[0] for line in found] == ["user.toml", "hoist.toml", "HOIST_JOBS"]
+
+
+def test_what_is_added_twice_is_there_once(run):
+    more = {"user": 'tags = ["a"]\n', "project": '"tags+" = ["b", "a", "b"]\n'}
+    assert listed(run("settings", "live", **more)) == "a, b             user.toml, hoist.toml"
+
+
+@pytest.mark.parametrize("line", ["jobs = 5", "region = 'us'", "timeout = 3", "verify = true"])
+def test_only_lists_are_added_to(run, line):
+    key, _, value = line.partition(" = ")
+    (told,) = run("plan", "live", project=f'"{key}+" = {value}\n', code=2)
+    assert told.startswith(f"hoist.toml: {key}+: ")

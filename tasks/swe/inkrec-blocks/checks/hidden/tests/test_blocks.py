@@ -158,7 +158,9 @@ def test_a_block_of_more_than_a_record_may_have_is_damage(path):
 
 def test_no_block_is_written_that_would_be_damage(path):
     write(path, [bytes(33 * 2**20)] * 2, compress=True, buffer=2**30)
-    assert [len(record.data) for record in Reader(path)] == [33 * 2**20] * 2
+    records = list(Reader(path))
+    assert [len(record.data) for record in records] == [33 * 2**20] * 2
+    assert len({record.offset for record in records}) == 2 and path.stat().st_size < 2**20, "they are blocks"
 
 
 def test_a_torn_block_is_cut_off_as_a_whole(path):
@@ -194,3 +196,37 @@ def test_a_dump_looks_as_before(path, capsys):
     write(path, [b"one", b"two"])
     assert main(["dump", str(path)]) == 0
     assert capsys.readouterr().out == "       4   0 b'one'\n      13   1 b'two'\n"
+
+
+def test_what_is_shorter_without_the_frame_only_is_written_as_it_is(path):
+    """The content shrinks, but with size, kind and checksum the block is not shorter."""
+    met = set()
+    for count in range(1, 60):
+        path.unlink(missing_ok=True)
+        plain = raw(0, b"x" * count)
+        write(path, [b"x" * count], compress=True)
+        size = path.stat().st_size - 4
+        assert size <= len(plain)
+        met.add((size < len(plain), len(zlib.compress(plain)) < len(plain)))
+        if size == len(plain):
+            assert path.read_bytes()[4:] == plain
+    assert (False, True) in met and (True, True) in met
+
+
+@pytest.mark.parametrize("cut", [1, 4, 6])
+def test_a_stream_without_its_end_is_damage(path, cut):
+    content = raw(1, b"one") + raw(2, b"two")
+    path.write_bytes(b"INK\x02" + raw(128, varint(len(content)) + zlib.compress(content)[:-cut]))
+    with pytest.raises(DamageError):
+        contents(path)
+
+
+def test_a_record_that_fits_in_no_block_is_written_as_it_is(path):
+    write(path, [bytes(64 * 2**20)], compress=True)
+    assert [len(record.data) for record in Reader(path)] == [64 * 2**20]
+
+
+def test_a_damaged_block_at_the_beginning_is_cut_off(path):
+    block = packed(raw(1, b"one"), size=3)
+    path.write_bytes(b"INK\x02" + block)
+    assert recover(path) == len(block) and path.read_bytes() == b"INK\x02"

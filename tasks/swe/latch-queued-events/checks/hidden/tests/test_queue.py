@@ -316,3 +316,19 @@ def test_what_waits_at_the_end_of_a_circle_is_forgotten(make, log):
     log.clear()
     assert machine.send("stop") is True
     assert log.names() == ["stop"], "many events were waiting"
+
+
+def test_watchers_see_a_state_that_is_entered_again(make):
+    machine = make({"a": {"on": {"again": "a"}}})
+    found = []
+    machine.watch(lambda machine, event, before, after: found.append((event.name, before, after)))
+    machine.send("again")
+    assert found == [("again", ("a",), ("a",))]
+
+
+def test_what_a_guard_had_sent_is_forgotten_if_it_raises(make, log):
+    machine = make({"a": {"on": {"go": {"target": "b", "guard": "broken"}, "home": {"action": "home"}}}, "b": {}})
+    log.acts["broken"] = fail
+    with pytest.raises(KeyError):
+        machine.send("go")
+    assert log.names() == ["broken"]

@@ -45,6 +45,7 @@ RANGES = [
     ("*", "1.0", "1.0rc1"), (">=2.0rc1", "2.0rc1 2.0rc2 2.0rc10 2.0 2.1 2.1b1", "2.0b9 1.9"), ("==2.0b2", "2.0b2", "2.0b3 2.0"),
     (">=1.0b1, <2.0", "1.0b1 1.0 1.9 1.5rc1", "2.0rc1 2.0a1 2.0 1.0a9"), (">=1.0, <2.0rc2", "1.0 2.0rc1 2.0b1 1.9", "2.0rc2 2.0"),
     ("^2.0rc1", "2.0rc1 2.0 2.9 2.5b1", "3.0rc1 3.0 2.0b1"), ("~1.4.2rc1", "1.4.2rc1 1.4.2 1.4.9", "1.5rc1 1.5"), ("<2.0", "1.9", "2.0rc1 2.0"),
+    ("~1.4.0", "1.4 1.4.0 1.4.7", "1.5 1.5.0 1.3.9 2.0"), ("~2.0", "2.0 2.7", "3.0 1.9"), (">=2.0rc0", "2.0rc0 2.0rc1 2.0", "2.0b3"),
     ("!=2.0rc1, >=1.0", "1.0 2.0rc2", "2.0rc1"),
 ]
 
@@ -96,9 +97,10 @@ def test_what_a_dropped_choice_needed_is_not_chosen():
         ("web 1.9\n  db ^2\n", {"web": "*"}, "db: no version fits ^2 (web 1.9)"),
         ("web 2.0rc1\n", {"web": "*"}, "web: no version fits * (you)"),
         ("web 1.9\n  db >3\ndb 1.5\nweb 1.8\n  db >4\n", {"web": ">1"}, "db: no version fits >3 (web 1.9)"),
+        ("web 2.0rc1\n  db <1\ndb 2\n", {"web": ">=2.0rc1"}, "db: no version fits <1 (web 2.0rc1)"),
         ("db 2\nweb 1\n  db <1\n", {"db": "*", "web": "*"}, "db: no version fits * (you), <1 (web 1)"),
     ],
-    ids=["two", "you", "one", "pre-release", "first", "chosen"],
+    ids=["two", "you", "one", "pre-release", "first", "of a pre-release", "chosen"],
 )
 def test_errors_name_all_constraints(text, wanted, told):
     with pytest.raises(ResolutionError) as caught:
@@ -153,3 +155,13 @@ def test_a_solution_is_found_if_there_is_one(seed):
         one, other = wanted
         assert found[one] == max(each[one] for each in every)
         assert found[other] == max(each[other] for each in every if each[one] == found[one])
+
+
+def test_a_version_far_back_is_found():
+    text = "".join(f"web {number}\n  db >={number}\n" for number in range(2, 40)) + "web 1\n  db *\ndb 1\n"
+    assert resolve(read_index(text), {"web": "*"}) == {"web": Version("1"), "db": Version("1")}
+
+
+def test_a_candidate_number_zero_is_a_pre_release():
+    assert Version("1.0rc0").is_prerelease and Version("1.0b9") < Version("1.0rc0") < Version("1.0rc1") < Version("1.0")
+    assert newest("*", "0.9", "1.0rc0") == "0.9"

@@ -154,3 +154,27 @@ def test_an_empty_until_is_a_boat_that_stays(run, write):
 def test_the_module_is_a_command(path):
     done = subprocess.run([sys.executable, "-m", "quay", "check", path], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+BONDS = (
+    "berth: 007\nboat: 007\nlength: 9\nfrom: 2026-03-01\nuntil: 2026-03-02\n\n"
+    "berth: 7\nboat: 7\nlength: 9\nfrom: 2026-03-01\nuntil: 2026-03-03\n"
+)
+
+
+def test_texts_that_are_the_same_number_are_not_the_same(run, write):
+    path = write(BONDS)
+    assert run("on", path, "2026-03-01") == ["007  007", "7    7"]
+    assert run("free", path, "2026-03-09", 9) == ["007", "7"]
+    assert run("bill", path, "007") == ["007: 1 nights, 18 EUR", "007: 18 EUR"]
+    assert run("bill", path, "7") == ["7: 2 nights, 36 EUR", "7: 36 EUR"]
+    run("add", path, write("boat: 7\nlength: 10\n", "new.txt"))
+    assert run("bill", path, "007")[-1] == "007: 18 EUR" and run("bill", path, "7")[-1] == "7: 40 EUR"
+
+
+def test_a_field_that_is_there_twice_is_kept(run, write):
+    text = "berth: A1\nboat: Ida\nphone: 0171\nphone: 0172\nfrom: 2026-03-01\n"
+    path = write(text)
+    run("add", path, write("boat: Uma\nberth: B1\nfrom: 2026-03-01\n", "new.txt"))
+    with open(path, encoding="utf-8") as file:
+        assert file.read().startswith(text)

@@ -148,3 +148,25 @@ def test_filters_are_simplified_before_they_are_saved(tmp_path):
 def test_a_list_can_be_what_one_value_cannot(text):
     record = {"a": [0, 1, 2, "x", "y"], "b": 2}
     assert parse(text).matches(record) and simplify(parse(text)).matches(record)
+
+
+@pytest.mark.parametrize("between", ["\n", "\r", "\r\n", "\x0b", "\x1c", "\x85", "\u2028"], ids=range(7))
+def test_a_value_with_a_line_end_is_saved_or_refused(tmp_path, between):
+    saved, node = Saved(tmp_path / "filters"), Comparison("a", "=", f"one{between}two: b")
+    saved.save("before", parse("a = 1"))
+    saved.save("z", parse("b = 2"))
+    try:
+        saved.save("it", node)
+    except ValueError:
+        assert Saved(tmp_path / "filters").names() == ["before", "z"]
+    else:
+        assert Saved(tmp_path / "filters").names() == ["before", "it", "z"]
+        assert Saved(tmp_path / "filters").load("it") == node
+    assert saved.broken() == {} and saved.load("before") == parse("a = 1") and saved.load("z") == parse("b = 2")
+
+
+@pytest.mark.parametrize("one", OPERATORS)
+@pytest.mark.parametrize("join", ["and", "or"])
+def test_capitals_of_values_matter_in_all_comparisons(one, join):
+    node = parse(f"a {one} x {join} a {one} X")
+    assert found_by(simplify(node)) == found_by(node)

@@ -1,6 +1,7 @@
 """The effort of plans and boards: calls of functions are counted, so no clock decides."""
 
 import sys
+import tracemalloc
 
 import pytest
 
@@ -159,3 +160,40 @@ def test_comments_priorities_and_retries_are_as_before(tmp_path):
     assert board.ready() == ["b", "c"] and board.fail("b") == []
     board.retry("b")
     assert board.ready() == ["b", "c"]
+
+
+def test_who_fails_again_blocks_again():
+    board = Board(Graph([Job("a"), Job("b", ("a",)), Job("c", ("b",))]))
+    assert board.fail("a") == ["b", "c"]
+    board.retry("a")
+    assert board.blocked() == [] and board.ready() == ["a"]
+    assert board.fail("a") == ["b", "c"]
+
+
+def test_what_is_blocked_already_is_not_told_again():
+    board = Board(Graph([Job("a"), Job("b"), Job("c", ("a", "b")), Job("d", ("b",))]))
+    assert board.fail("a") == ["c"]
+    assert board.fail("b") == ["d"]
+    board.retry("a")
+    assert board.blocked() == ["c", "d"]
+
+
+def test_a_graph_has_the_order_in_which_jobs_were_added():
+    graph = Graph([Job("c", ("z",)), Job("a", ("y",)), Job("b")])
+    assert [job.name for job in graph] == ["c", "a", "b"]
+    with pytest.raises(JobError, match="c: needs z"):
+        plan(graph)
+
+
+def test_nothing_is_copied_when_a_job_ends(within):
+    size = 4 * SIZE
+    board = within(400 * size, lambda: Board(chain(size)))
+    tracemalloc.start()
+    try:
+        for n in range(20):
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            board.finish(f"j{n:05}")
+            assert tracemalloc.get_traced_memory()[1] - before < 20_000
+    finally:
+        tracemalloc.stop()

@@ -139,3 +139,37 @@ def test_what_is_evicted_by_load_is_counted(shelf, clock, tmp_path):
     small.load(tmp_path / "shelf")
     assert list(small) == ["c"] and small.stats.evicted == small.stats.left == 2
     assert small.drop_tag("t") == 1
+
+
+def test_a_shelf_whose_lifetime_is_zero_keeps_nothing(clock):
+    shelf = Shelf(lifetime=0, clock=clock)
+    shelf.put("a", 1)
+    assert "a" not in shelf and len(shelf) == 0
+    shelf.put("b", 1, lifetime=5)
+    assert "b" in shelf
+
+
+def test_the_order_of_use_survives_a_restart(shelf, clock, tmp_path):
+    shelf.put("a", 1, lifetime=9)
+    shelf.put("b", 1)
+    shelf.put("c", 1, lifetime=5)
+    shelf.get("a")
+    shelf.save(tmp_path / "shelf")
+    other = Shelf(limit=3, clock=clock)
+    other.load(tmp_path / "shelf")
+    assert list(other) == ["b", "c", "a"]
+
+
+def test_replacing_a_live_entry_counts_nothing_whatever_its_tags(shelf):
+    shelf.put("a", 1, tags=["x", "y"])
+    shelf.put("a", 2, tags=["z"])
+    shelf.put("a", 3)
+    assert shelf.stats.left == 0
+
+
+def test_what_has_expired_is_not_saved(shelf, clock, tmp_path):
+    shelf.put("a", 1, lifetime=5, tags=["x"])
+    shelf.put("b", 1)
+    clock.now += 5
+    shelf.save(tmp_path / "shelf")
+    assert [json.loads(line)["key"] for line in (tmp_path / "shelf").read_text().splitlines()] == ["b"]

@@ -131,3 +131,55 @@ def test_the_module_is_a_command(journal):
     path = journal(main=MAIN, dues=DUES)
     done = subprocess.run([sys.executable, "-m", "tally", "check", path], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_files_of_the_same_name_are_told_apart(tmp_path):
+    wrong = "2026-01-01 One\n    a  1 EUR = 2 EUR\n    b\n"
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "dues.tally").write_text("\n" * (folder == "new") + (wrong if folder == "new" else ""))
+    (tmp_path / "main.tally").write_text("include old/dues.tally\ninclude new/dues.tally\n")
+    (problem,) = Book(read_journal(tmp_path / "main.tally")).problems
+    assert str(problem.place).endswith("new/dues.tally:3")
+
+
+def test_a_folder_is_no_file_to_include(tmp_path):
+    (tmp_path / "dues").mkdir()
+    (tmp_path / "main.tally").write_text("\ninclude dues\n")
+    with pytest.raises(JournalError) as caught:
+        read_journal(tmp_path / "main.tally")
+    assert str(caught.value.place).endswith("main.tally:2") and "dues" in str(caught.value)
+
+
+def test_a_long_circle_is_named_where_it_closes(journal):
+    names = ["one", "two", "three", "four", "five"]
+    files = {name: f"include {other}.tally\n" for name, other in zip(names, [*names[1:], "one"], strict=True)}
+    with pytest.raises(JournalError, match="includes itself") as caught:
+        read_journal(journal(main="include one.tally\n", **files))
+    assert str(caught.value.place).endswith("five.tally:1")
+
+
+def test_a_day_keeps_the_order_of_the_journal_across_files(journal):
+    early = "2026-03-01 One\n    a  5 EUR = 5 EUR\n    b\n"
+    late = "\n2026-03-01 Two\n    a  2 EUR = 7 EUR\n    b\n"
+    assert places(journal(main="include zoo.tally\n" + late, zoo=early)) == []
+    assert places(journal(main=early + "include ant.tally\n", ant=late)) == []
+
+
+def test_the_assertion_of_an_omitted_amount_is_that_of_all_its_commodities(journal):
+    text = "2026-03-01 One\n    a  5 EUR\n    b  2 USD\n    c  = {}\n"
+    assert places(journal(main=text.format("-2 USD"))) == []
+    assert places(journal(main=text.format("-5 EUR"))) == []
+    assert places(journal(main=text.format("-3 USD"))) == ["main.tally:4"]
+
+
+def test_paths_are_relative_to_the_file_that_includes(tmp_path):
+    folder = tmp_path
+    for name in ("main", "a", "b", "c"):
+        if name != "main":
+            folder = folder / name
+            folder.mkdir()
+        following = {"main": "a/a", "a": "b/b", "b": "c/c"}.get(name)
+        text = f"include {following}.tally\n" if following else "2026-01-01 One\n    x  1 EUR\n    y\n"
+        (folder / f"{name}.tally").write_text(text)
+    assert len(read_journal(tmp_path / "main.tally").transactions) == 1

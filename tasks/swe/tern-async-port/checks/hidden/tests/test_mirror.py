@@ -335,3 +335,22 @@ def test_the_state_file_is_as_before(tmp_path):
     assert (tmp_path / "state.json").read_text() == '{\n "http://a/1": "a/one",\n "http://b/2": "b/two"\n}'
     run(World({"http://a/f": b"http://A/0 zero\n", "http://A/0": b"0"}), tmp_path, ["http://a/f"])
     assert list(state_of(tmp_path)) == ["http://A/0", "http://a/1", "http://b/2"]
+
+
+def test_a_busy_server_may_have_time_at_once(tmp_path):
+    world = World(FEEDS | {"http://a/1": [Busy("busy", 0), b"1"]})
+    report = run(world, tmp_path, ["http://a/feed"], Settings(together=1, pauses=(1, 2)))
+    assert world.slept in ([0], []) and report.fetched == ["http://a/1", "http://b/2"]
+
+
+@pytest.mark.parametrize("together", [1, 4])
+def test_what_failed_long_ago_is_not_tried_by_a_later_feed(tmp_path, together):
+    world = World(FEEDS | {"http://b/2": Missing("gone"), "http://b/feed": (300, FEEDS["http://b/feed"])})
+    report = run(world, tmp_path, ["http://a/feed", "http://b/feed"], Settings(together))
+    assert world.asked.count("http://b/2") == 1
+    assert report.known == ["http://b/2"] and report.failed == [("http://b/2", "gone")]
+
+
+def test_without_feeds_the_state_is_that_of_nothing(tmp_path):
+    run(World({}), tmp_path, [])
+    assert state_of(tmp_path) == {}

@@ -109,3 +109,31 @@ def test_options_runs_through_the_middleware(app, client):
     assert response.headers["Access-Control-Allow-Origin"] == "*"
     assert response.headers["Allow"].startswith("DELETE")
     assert seen == ["app"]
+
+
+@pytest.mark.parametrize("status", [405, 500])
+def test_head_of_errors_that_nobody_raised_has_no_body(app, client, status):
+    @app.get("/broken")
+    def broken(request):
+        raise KeyError("no detail")
+
+    @app.post("/post-only")
+    def post_only(request):
+        return {}
+
+    head = client.request("HEAD", {405: "/post-only", 500: "/broken"}[status])
+    assert (head.status, head.body) == (status, b"")
+    assert int(head.headers["Content-Length"]) > 0
+
+
+def test_head_is_answered_by_get_even_if_another_route_of_the_path_is_closer(app, client):
+    @app.post("/shelves/new")
+    def make(request):
+        return {}
+
+    @app.get("/shelves/{name}")
+    def show(request, name):
+        return {"name": name}
+
+    whole, head = client.get("/shelves/new"), client.request("HEAD", "/shelves/new")
+    assert (whole.status, head.status, head.body, head.headers) == (200, 200, b"", whole.headers)

@@ -144,3 +144,25 @@ def test_a_link_to_a_neighbour_whose_name_begins_alike_is_not_served(client, sit
     (site / "releases" / "42" / "old").symlink_to("../42-old")
     response = client.get("/static/old/key.html")
     assert response.status == 404 and SECRET not in response.body
+
+
+@pytest.mark.parametrize("name", [".hg/hgrc", ".svn/entries", "css/.config/app.toml", "css/settings"])
+def test_what_is_in_a_hidden_folder_is_not_served(client, site, name):
+    release = site / "releases" / "42"
+    for hidden in (".hg/hgrc", ".svn/entries", "css/.config/app.toml"):
+        (release / hidden).parent.mkdir(parents=True, exist_ok=True)
+        (release / hidden).write_bytes(SECRET)
+    (release / "css" / "settings").symlink_to(".config/app.toml")
+    response = client.get(f"/static/{name}")
+    assert response.status == 404 and SECRET not in response.body
+
+
+def test_the_folder_itself_may_lie_in_a_hidden_one(tmp_path):
+    release = tmp_path / ".deploy" / ".releases" / "42"
+    release.mkdir(parents=True)
+    (release / "hello.html").write_bytes(b"hello")
+    (tmp_path / ".deploy" / "public").symlink_to(".releases/42")
+    app = App()
+    app.mount("/static", static(tmp_path / ".deploy" / "public"))
+    assert Client(app).get("/static/hello.html").body == b"hello"
+    assert Pages(tmp_path / ".deploy" / "public").show("hello").body == b"hello"
