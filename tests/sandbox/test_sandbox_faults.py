@@ -25,8 +25,8 @@ from agentgym.errors import (
 from agentgym.records import Snapshot
 from agentgym.sandbox import carried_through, fork_server, guest, runtime, store, watch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.docker import store as docker_store
+from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.layer_names import MAX_LAYERS
 
 
