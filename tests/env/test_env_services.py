@@ -211,15 +211,16 @@ async def test_a_script_that_does_not_end_is_ended(folder, monkeypatch, name, te
 
 @pytest.mark.timeout(60)
 async def test_a_setup_that_waits_for_ever_is_left_alone(folder, monkeypatch):
-    monkeypatch.setattr(hosting, "SETUP_S", 0.5)
     (folder / "setup/services.py").write_text(
         "import threading\n\ndef change(context):\n    threading.Lock().acquire()\n"
         "    threading.Event().wait()\n"
     )
     env = Environment(load_task(folder), NoSandboxProvider())
-    for seed in range(3):
-        with pytest.raises(TaskError, match=r"services\.py: it did not end within 0\.5 s"):
-            await env.start(seed)
+    with monkeypatch.context() as hurried:
+        hurried.setattr(hosting, "SETUP_S", 0.5)
+        for seed in range(3):
+            with pytest.raises(TaskError, match=r"services\.py: it did not end within 0\.5 s"):
+                await env.start(seed)
     await env.close()
     (folder / "setup/services.py").write_text(SETUP)
     env = Environment(load_task(folder), NoSandboxProvider())

@@ -111,7 +111,8 @@ async def test_a_seal_takes_no_more_than_the_disk_limit(docker_root, caplog):
         box = await provider.start(Recipe("host", limits=Limits(disk_mb=32)))
         seen = docker.from_env().api.inspect_container(box._container)
         assert seen["HostConfig"]["LogConfig"]["Config"] == {"max-size": "1m", "max-file": "1"}
-        script = "for i in $(seq 1 60); do truncate -s 30M /root/f$i; done; echo x > /root/z"
+        # At once, before the watch over the disk looks.
+        script = "echo x > /root/z; truncate -s 30M $(seq -f /root/f%g 1 60)"
         assert (await box.exec(["/bin/sh", "-c", script])).exit_code == 0
         snapshot = await box.seal()
         assert "59 of them are kept empty" in caplog.text
