@@ -14,8 +14,9 @@ _DOCUMENT = re.compile(r"\.(md|rst)$|^(LICENSE|COPYING|NOTICE|AUTHORS)$", re.IGN
 _CONFIGURATION = re.compile(r"^(pyproject\.toml|setup\.cfg|tox\.ini|\.git(ignore|attributes))$")
 _CHANGELOG = re.compile(r"change|history|news", re.IGNORECASE)
 _MOST_SHRUNK = 0.1
+"""Largest share of its words that a document may lose."""
 _MOST_WORDS = 15
-"""By this share of its words, and by no more words than that, a document may become shorter."""
+"""Largest number of words that a document may lose."""
 
 
 def lost_words(patch: Patch) -> dict[str, str]:

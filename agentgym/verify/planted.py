@@ -30,9 +30,10 @@ _SECTION: Final = re.compile(r"^\s*(\[[^\]\"]*(?:\"(?:[^\"\\]|\\.)*\")?\s*\])")
 
 
 def planted(before: FileTree, after: FileTree, folder: str) -> str:
-    """Return the first new hook, setting that runs something, identity, or hidden file; or a loss.
+    """Return what was planted in a repository, or which setting it has lost.
 
-    A loss is a setting that is gone. Hidden is what a new line of ``info/exclude`` names.
+    That is the first new hook, setting that runs something, identity, or line of ``info/exclude``,
+    which hides files from `git status`.
 
     The text is empty if nothing was planted or lost.
 
