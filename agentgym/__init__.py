@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentgym.env.gymnasium_ids import register_with_gymnasium
+from agentgym.gymnasium.ids import register_with_gymnasium
 
 if TYPE_CHECKING:
     from agentgym import vector as vector
     from agentgym.env.environment import Environment
     from agentgym.env.episode import Episode
     from agentgym.env.opening import open_environment
-    from agentgym.env.registration import make
-    from agentgym.env.wrappers import ByteText, DiscreteCalls
     from agentgym.errors import AgentGymError, GuestFileError, VerifierError
     from agentgym.eval.evaluation import evaluate
+    from agentgym.gymnasium.registration import make
+    from agentgym.gymnasium.wrappers import ByteText, DiscreteCalls
     from agentgym.protocols import Agent, Evidence, FileTree, Room, SandboxProvider
     from agentgym.records import (
         Action,
@@ -67,8 +67,8 @@ _HOMES = {
     "agentgym.env.environment": ("Environment",),
     "agentgym.env.episode": ("Episode",),
     "agentgym.env.opening": ("open_environment",),
-    "agentgym.env.registration": ("make",),
-    "agentgym.env.wrappers": ("ByteText", "DiscreteCalls"),
+    "agentgym.gymnasium.registration": ("make",),
+    "agentgym.gymnasium.wrappers": ("ByteText", "DiscreteCalls"),
     "agentgym.errors": ("AgentGymError", "GuestFileError", "VerifierError"),
     "agentgym.eval.evaluation": ("evaluate",),
     "agentgym.protocols": ("Agent", "Evidence", "FileTree", "Room", "SandboxProvider"),

@@ -13,13 +13,13 @@ from gymnasium.vector import AutoresetMode
 
 from agentgym import catalogue
 from agentgym.env.environment import Environment
-from agentgym.env.gym_recording import GymRecording, open_recordings
 from agentgym.env.kept_states import KeptStates
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
-from agentgym.env.registration import refuse_local, shared_provider
-from agentgym.env.vector import TIMEOUT_S, VectorEnvironment
 from agentgym.errors import ConfigError
+from agentgym.gymnasium.recording import GymRecording, open_recordings
+from agentgym.gymnasium.registration import refuse_local, shared_provider
+from agentgym.gymnasium.vector import TIMEOUT_S, VectorEnvironment
 from agentgym.sandbox.pool import PooledProvider, spare_memory_mb
 
 __all__ = ["AutoresetMode", "VectorEnvironment", "make"]
@@ -104,7 +104,7 @@ def make(
             "keep_states_mb": keep_states_mb is not None,
         }
         refuse_local(given)
-        from agentgym.env.remote.opening import make_remote_vector
+        from agentgym.gymnasium.remote import make_remote_vector
 
         return make_remote_vector(
             server,

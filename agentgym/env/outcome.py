@@ -57,5 +57,12 @@ def abandoned(why: str) -> Ending:
     return Ending(_unscored(ABANDONED), why)
 
 
+def why_unscored(verdict: Verdict) -> str:
+    """Return why an unscored verdict has no score."""
+    broken = [c for c in verdict.checkpoints if c.status is CheckStatus.ERROR]
+    why = "; ".join(f"checkpoint {c.id!r}: {c.message}" for c in broken)
+    return f"the episode cannot be scored: {why or verdict.status}"
+
+
 def _unscored(status: str) -> Verdict:
     return Verdict(status, outcome=False, score=0.0)

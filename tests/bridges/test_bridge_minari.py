@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import agentgym
-from agentgym.env import registration
 from agentgym.errors import RecordError
+from agentgym.gymnasium import registration
 from agentgym.train.bridges.minari import recorded_episodes, text_space
 from agentgym.train.datasets import memory
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from fake_environment import FakeEnvironment, FakeEpisode
 
-from agentgym.env import registration
-from agentgym.env.vector import VectorEnvironment
 from agentgym.errors import ActionError, ConfigError, SandboxError
+from agentgym.gymnasium import registration
+from agentgym.gymnasium.vector import VectorEnvironment
 
 pytest.importorskip("stable_baselines3", reason="the bridge to Stable-Baselines3")
 bridge = pytest.importorskip("agentgym.train.bridges.stable_baselines")

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 from fake_environment import FakeEnvironment
 
-from agentgym.env import registration
 from agentgym.env.portal import portal
 from agentgym.errors import ConfigError, RecordError, SandboxError, UnsupportedError
+from agentgym.gymnasium import registration
 from agentgym.records import ToolSpec, Verdict
 from agentgym.train.bridges.trl_tools import environment_class
 

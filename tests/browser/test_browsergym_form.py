@@ -13,8 +13,8 @@ import pytest
 
 import agentgym
 from agentgym.browser.codecs.browsergym import calls_in, decode
-from agentgym.env.browsergym import BrowserGym
 from agentgym.errors import ActionError, ConfigError
+from agentgym.gymnasium.browsergym import BrowserGym
 
 ROOT = Path(__file__).parents[2]
 PINNED = ("browsergym-core==0.14.3", "beautifulsoup4==4.15.0", "soupsieve==4.1.2")

@@ -13,8 +13,8 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import agentgym
 from agentgym import catalogue
-from agentgym.env import registration
 from agentgym.env.portal import portal
+from agentgym.gymnasium import registration
 from agentgym.record.store import RunStore
 
 TASKS = [task for task in catalogue.folders("tasks") if task.startswith("terminal/")]

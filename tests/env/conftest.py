@@ -1,7 +1,7 @@
 import pytest
 from shop_task import write_shop
 
-from agentgym.env import registration
+from agentgym.gymnasium import registration
 
 
 @pytest.fixture

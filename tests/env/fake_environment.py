@@ -7,8 +7,8 @@ side is tested; `test_env_fake.py` holds it to the same rules.
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from agentgym.env.gym import GymEnv
 from agentgym.errors import ActionError
+from agentgym.gymnasium.env import GymEnv
 from agentgym.records import (
     Action,
     Decision,

@@ -13,9 +13,9 @@ from agentgym.authoring.probes.answers import uncompared
 from agentgym.authoring.redteam.claims import claim
 from agentgym.env import answer as answers
 from agentgym.env.environment import Environment
-from agentgym.env.spaces import ToolCallSpace
 from agentgym.env.spec import answer_of, load_env_spec
 from agentgym.errors import ActionError, TaskError
+from agentgym.gymnasium.spaces import ToolCallSpace
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Briefing, Effect, Observation
 from agentgym.rollout.grading import trajectory_of

@@ -17,10 +17,10 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.passive_env_checker import data_shares_objects
 
 from agentgym.env.environment import Environment
-from agentgym.env.gym import GymEnv
 from agentgym.env.opening import load_built
 from agentgym.env.seeds import read_seed
 from agentgym.errors import ConfigError, SandboxDiedError, VerifierError
+from agentgym.gymnasium.env import GymEnv
 from agentgym.records import (
     Action,
     CheckpointResult,

@@ -13,11 +13,11 @@ import agentgym
 from agentgym.agents.dialogue import render, turns
 from agentgym.agents.scripted import ScriptedAgent
 from agentgym.chat.picture import picture_part
-from agentgym.env import registration
 from agentgym.env.environment import Environment
 from agentgym.env.spec import load_env_spec
-from agentgym.env.wrappers import ByteText, DiscreteCalls
 from agentgym.errors import ConfigError, TaskError
+from agentgym.gymnasium import registration
+from agentgym.gymnasium.wrappers import ByteText, DiscreteCalls
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect
 from agentgym.rollout.branch import branch_episode

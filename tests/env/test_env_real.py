@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import agentgym
-from agentgym.env import registration
 from agentgym.env.environment import Environment
 from agentgym.errors import SandboxLimitError
+from agentgym.gymnasium import registration
 from agentgym.record import codec
 from agentgym.records import Effect, TokenUsage
 from agentgym.sandbox.bubblewrap import BubblewrapProvider

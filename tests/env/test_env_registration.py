@@ -13,9 +13,10 @@ from gymnasium.error import NameNotFound
 
 import agentgym
 from agentgym import plugins
-from agentgym.env import gymnasium_ids, registration
-from agentgym.env.gym import GymEnv
 from agentgym.errors import ConfigError, NotFoundError
+from agentgym.gymnasium import ids as gymnasium_ids
+from agentgym.gymnasium import registration
+from agentgym.gymnasium.env import GymEnv
 
 BUNDLED = {
     tomllib.loads(path.read_text())["id"]
@@ -183,6 +184,6 @@ def test_gymnasium_is_imported_by_who_needs_it_and_knows_the_tasks_then():
 
 def test_the_order_of_the_imports_does_not_matter():
     program = f"import gymnasium, agentgym; gymnasium.spec({GYM_ID!r})"
-    for order in (program, "from agentgym.env.registration import make; " + program):
+    for order in (program, "from agentgym.gymnasium.registration import make; " + program):
         done = subprocess.run([sys.executable, "-c", order], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

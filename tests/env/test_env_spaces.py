@@ -20,8 +20,8 @@ from gymnasium.vector.utils import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgym.env import spaces
-from agentgym.env.spaces import (
+from agentgym.gymnasium import spaces
+from agentgym.gymnasium.spaces import (
     JsonSpace,
     PictureSpace,
     TextSpace,

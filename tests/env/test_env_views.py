@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from agentgym.env.environment import Environment
-from agentgym.env.gym import GymEnv
 from agentgym.env.recording import EpisodeRecording
 from agentgym.errors import RecordError, SurfaceError
+from agentgym.gymnasium.env import GymEnv
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Observation, ObservationLimits, ToolSpec
 from agentgym.sandbox.absent import NoSandboxProvider

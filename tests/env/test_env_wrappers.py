@@ -8,8 +8,8 @@ import pytest
 from fake_environment import make_fake
 from gymnasium.utils.env_checker import check_env
 
-from agentgym.env.wrappers import ByteText, DiscreteCalls
 from agentgym.errors import ActionError
+from agentgym.gymnasium.wrappers import ByteText, DiscreteCalls
 from agentgym.records import Action
 
 CALLS = [

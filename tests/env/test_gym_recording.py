@@ -11,7 +11,6 @@ from gymnasium.vector import SyncVectorEnv
 import agentgym
 import agentgym.vector
 from agentgym import catalogue
-from agentgym.env import gym_recording
 from agentgym.env.portal import portal
 from agentgym.errors import (
     ConfigError,
@@ -25,6 +24,7 @@ from agentgym.errors import (
 from agentgym.eval.plan import resume_run
 from agentgym.eval.report import write_report
 from agentgym.eval.results import build_results
+from agentgym.gymnasium import recording as gym_recording
 from agentgym.record import waiting
 from agentgym.record.blobs import BlobStore
 from agentgym.record.database import writer_lock

@@ -7,9 +7,9 @@ import pytest
 from fake_environment import FakeEnvironment
 from gymnasium.vector import AutoresetMode
 
-from agentgym.env.lookahead import LookAhead
-from agentgym.env.vector import VectorEnvironment, _look_ahead
 from agentgym.errors import TaskError
+from agentgym.gymnasium.lookahead import LookAhead
+from agentgym.gymnasium.vector import VectorEnvironment, _look_ahead
 
 SUBMIT = {"tool": "submit", "arguments": {}}
 

@@ -12,7 +12,6 @@ from living_tasks import RELAY, write_living
 from shop_task import write_shop
 
 import agentgym
-from agentgym.env import registration
 from agentgym.env.environment import Environment
 from agentgym.env.execution import Execution
 from agentgym.env.outcome import Ending
@@ -22,6 +21,7 @@ from agentgym.errors import RecordError, SandboxDiedError
 from agentgym.eval.plan import resume_run, start_run
 from agentgym.eval.report import write_report
 from agentgym.eval.results import build_results
+from agentgym.gymnasium import registration
 from agentgym.record import read_steps
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (

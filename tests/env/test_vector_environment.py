@@ -16,10 +16,6 @@ from gymnasium.spaces import Dict
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from agentgym.env import lane as lanes
-from agentgym.env.gym import GymEnv
-from agentgym.env.spaces import ToolCallSpace
-from agentgym.env.vector import VectorEnvironment
 from agentgym.errors import (
     ConfigError,
     SandboxDiedError,
@@ -27,6 +23,10 @@ from agentgym.errors import (
     TaskError,
     VerifierError,
 )
+from agentgym.gymnasium import lane as lanes
+from agentgym.gymnasium.env import GymEnv
+from agentgym.gymnasium.spaces import ToolCallSpace
+from agentgym.gymnasium.vector import VectorEnvironment
 from agentgym.records import CheckpointResult, CheckStatus, Observation, Phase, ToolSpec, Verdict
 
 LANES = 3

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, Final, NoReturn
 
-from agentgym.env.gym import complaint
 from agentgym.env.labels import UNLABELLED, Labels
+from agentgym.env.outcome import why_unscored
 from agentgym.env.remote import wire
 from agentgym.env.remote.connection import RemoteSession
 from agentgym.env.transition import Transition
@@ -370,7 +370,7 @@ def _raise(told: wire.ErrorMessage) -> NoReturn:
 
 
 def _broken_checks(verdict: Mapping[str, Any]) -> str:
-    return complaint(_verdict(verdict))
+    return why_unscored(_verdict(verdict))
 
 
 def _verdict(told: Mapping[str, Any]) -> Verdict:

@@ -14,8 +14,8 @@ from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
-from agentgym.env.registration import shared_provider
 from agentgym.errors import ActionError, ConfigError, VerifierError
+from agentgym.gymnasium.registration import shared_provider
 from agentgym.records import Verdict
 from agentgym.train.bridges.text_calls import first_message, read_call
 

@@ -16,9 +16,9 @@ from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from agentgym.env.vector_infos import of_lane
-from agentgym.env.wrappers import last_bytes, legal_calls
 from agentgym.errors import ConfigError
+from agentgym.gymnasium.vector_infos import of_lane
+from agentgym.gymnasium.wrappers import last_bytes, legal_calls
 from agentgym.records import Action, Json
 from agentgym.vector import AutoresetMode, VectorEnvironment
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 from agentgym.env.environment import Environment
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
-from agentgym.env.registration import shared_provider
 from agentgym.errors import ConfigError
+from agentgym.gymnasium.registration import shared_provider
 from agentgym.protocols.training import DialogueTemplate, TokenSampler
 from agentgym.train.bridges.one_sequence import one_sequence
 from agentgym.train.policy import TokenPolicy

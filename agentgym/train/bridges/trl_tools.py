@@ -15,8 +15,8 @@ from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
-from agentgym.env.registration import shared_provider
 from agentgym.errors import AgentGymError, ConfigError, RecordError, UnsupportedError
+from agentgym.gymnasium.registration import shared_provider
 from agentgym.records import Action, ToolSpec, Verdict
 
 _TYPES: Final[Mapping[object, Any]] = {

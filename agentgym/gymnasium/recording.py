@@ -15,11 +15,11 @@ from agentgym.env.kept_states import KeptStates
 from agentgym.env.labels import Labels, check_name
 from agentgym.env.outcome import Ending, abandoned, failed
 from agentgym.env.portal import portal
-from agentgym.env.recorded_run import Player, RecordedRun, recorded_runs
 from agentgym.env.recording import EpisodeRecording, record_end
 from agentgym.env.resolved_task import image_fallbacks
 from agentgym.env.transition import Transition
 from agentgym.errors import ConfigError, RecordError
+from agentgym.gymnasium.recorded_run import Player, RecordedRun, recorded_runs
 from agentgym.records import Capability
 from agentgym.verify.judge.judged_checks import judged_checks
 from agentgym.verify.judge.opening import judge_spec

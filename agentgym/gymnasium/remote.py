@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, cast
 from gymnasium.vector import AutoresetMode
 
 from agentgym.catalogue import with_version
-from agentgym.env.gym import GymEnv
 from agentgym.env.portal import Portal, portal
 from agentgym.env.remote import wire
 from agentgym.env.remote.address import TOKEN_VARIABLE, Address
@@ -22,12 +21,13 @@ from agentgym.env.remote.environment import RemoteEnvironment, RemoteLabels
 from agentgym.env.remote.openenv.address import PREFIX, OpenEnvAddress
 from agentgym.env.remote.openenv.description import describe
 from agentgym.env.remote.openenv.environment import OpenEnvEnvironment
-from agentgym.env.vector import TIMEOUT_S, VectorEnvironment
 from agentgym.errors import ConfigError, NotFoundError, ServerError
+from agentgym.gymnasium.env import GymEnv
+from agentgym.gymnasium.vector import TIMEOUT_S, VectorEnvironment
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
-    from agentgym.env.gym_recording import GymRecording
+    from agentgym.gymnasium.recording import GymRecording
 
 
 def make_remote(

@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from gymnasium.spaces import Dict
 from gymnasium.utils.seeding import np_random
 
-from agentgym.env.gym import complaint, describe, element, plain
 from agentgym.env.labels import UNLABELLED, Labels
+from agentgym.env.outcome import why_unscored
 from agentgym.env.portal import portal
 from agentgym.env.transition import Transition
 from agentgym.errors import AgentGymError, RecordError, SandboxTimeoutError, SurfaceError
+from agentgym.gymnasium.env import describe, element, plain
 from agentgym.records import Effect, Observation
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.episode import Episode
-    from agentgym.env.gym_recording import GymRecording
-    from agentgym.env.lookahead import LookAhead
+    from agentgym.gymnasium.lookahead import LookAhead
+    from agentgym.gymnasium.recording import GymRecording
 
 T = TypeVar("T")
 
@@ -218,7 +219,7 @@ class Lane:
                 info |= {"status": "scored", "scored": True}
             return LaneResult(seen, info, float(done.reward), done.terminated, done.truncated)
         if not verdict.scored:
-            why = complaint(verdict)
+            why = why_unscored(verdict)
             return LaneResult(seen, {**info, **_failure(verdict.status, why)}, truncated=True)
         info |= {"verdict": plain(asdict(verdict)), "status": verdict.status, "scored": True}
         return LaneResult(seen, info, float(done.reward), done.terminated, done.truncated)

@@ -20,10 +20,10 @@ from agentgym.browser.codecs.browsergym_views import axtree_of, properties_of
 from agentgym.browser.dom import dom_snapshot
 from agentgym.env.control import SUBMIT
 from agentgym.env.episode import Episode
-from agentgym.env.gym import GymEnv
 from agentgym.env.portal import portal
-from agentgym.env.spaces import JsonSpace, PictureSpace, TextSpace
 from agentgym.errors import ActionError, ConfigError
+from agentgym.gymnasium.env import GymEnv
+from agentgym.gymnasium.spaces import JsonSpace, PictureSpace, TextSpace
 from agentgym.records import Action
 from agentgym.records.bounds import malformed
 from agentgym.surfaces.browser import BrowserKind, BrowserSurface

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 import gymnasium
 
 from agentgym import catalogue
-from agentgym.env.gymnasium_ids import spec_of
 from agentgym.errors import ConfigError
+from agentgym.gymnasium.ids import spec_of
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
-    from agentgym.env.gym import GymEnv
-    from agentgym.env.gym_recording import GymRecording
     from agentgym.env.kept_states import KeptStates
     from agentgym.env.portal import Portal
+    from agentgym.gymnasium.env import GymEnv
+    from agentgym.gymnasium.recording import GymRecording
     from agentgym.protocols import SandboxProvider
 
 _SANDBOX: Final = "bubblewrap"
@@ -160,7 +160,7 @@ def _remote_env(
     seed: int | None,
     render_mode: str | None,
 ) -> GymEnv:
-    from agentgym.env.remote.opening import make_remote
+    from agentgym.gymnasium.remote import make_remote
 
     options = {"seed": seed, "render_mode": render_mode}
     env = make_remote(server, task_id or "", token=token, name=record_as, **options)  # type: ignore[arg-type]
@@ -202,14 +202,14 @@ def _gym_env(
     **options: Any,
 ) -> GymEnv:
     """Make the Gymnasium class of an environment, with its record if there is one."""
-    from agentgym.env.gym import GymEnv
     from agentgym.env.portal import portal
+    from agentgym.gymnasium.env import GymEnv
 
     if record is None:
         return GymEnv(environment, **options)
 
     async def opened() -> GymRecording:
-        from agentgym.env.gym_recording import open_recordings
+        from agentgym.gymnasium.recording import open_recordings
 
         (recording,) = await open_recordings(record, [(task_id, environment)], **opening)
         return recording

@@ -56,7 +56,7 @@ def spec_of(task_id: str, **arguments: Any) -> EnvSpec:
 
     return EnvSpec(
         f"agentgym/{task_id.replace('/', '.')}",
-        entry_point="agentgym.env.registration:make",
+        entry_point="agentgym.gymnasium.registration:make",
         # GymEnv enforces the order of calls itself and is checked by its own tests.
         order_enforce=False,
         disable_env_checker=True,

@@ -18,18 +18,19 @@ import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
 from agentgym.env.labels import Labels, read_labels
+from agentgym.env.outcome import why_unscored
 from agentgym.env.portal import portal
 from agentgym.env.seeds import is_seed, shown
-from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
 from agentgym.errors import ConfigError, VerifierError
-from agentgym.records import Action, CheckStatus, Json, Observation, Verdict
+from agentgym.gymnasium.spaces import NO_IMAGE, ToolCallSpace, observation_space
+from agentgym.records import Action, Json, Observation
 from agentgym.surfaces.schemas import ToolForm, tool_schemas
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.episode import Episode
-    from agentgym.env.gym_recording import GymRecording
     from agentgym.env.transition import Transition
+    from agentgym.gymnasium.recording import GymRecording
 
 _SEEDS: Final = 2**31
 
@@ -168,7 +169,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         info = {**describe(episode), "effect": done.observation.effect.value}
         if done.verdict is not None:
             if not done.verdict.scored:
-                raise VerifierError(complaint(done.verdict))
+                raise VerifierError(why_unscored(done.verdict))
             info["verdict"] = plain(asdict(done.verdict))
         observation = self._observe(done.observation)
         return observation, float(done.reward), done.terminated, done.truncated, info
@@ -230,13 +231,6 @@ def element(observation: Observation) -> dict[str, Any]:
     """Return an observation as an element of `observation_space`."""
     image = np.zeros(NO_IMAGE, np.uint8) if observation.image is None else observation.image
     return {"text": observation.text, "image": image, "data": plain(observation.data)}
-
-
-def complaint(verdict: Verdict) -> str:
-    """Return why an unscored verdict has no score."""
-    broken = [c for c in verdict.checkpoints if c.status is CheckStatus.ERROR]
-    why = "; ".join(f"checkpoint {c.id!r}: {c.message}" for c in broken)
-    return f"the episode cannot be scored: {why or verdict.status}"
 
 
 def plain(value: object) -> Any:

@@ -21,27 +21,27 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 from numpy.typing import NDArray
 
 from agentgym.env.labels import Labels
-from agentgym.env.lane import GRACE_S, Lane, LaneResult
-from agentgym.env.lookahead import LookAhead
 from agentgym.env.portal import portal
 from agentgym.env.seeds import is_seed, shown
-from agentgym.env.spaces import ToolCallSpace, observation_space
-from agentgym.env.vector_arguments import (
+from agentgym.errors import ConfigError, RecordError
+from agentgym.gymnasium.lane import GRACE_S, Lane, LaneResult
+from agentgym.gymnasium.lookahead import LookAhead
+from agentgym.gymnasium.spaces import ToolCallSpace, observation_space
+from agentgym.gymnasium.vector_arguments import (
     read_actions,
     read_lanes,
     read_mode,
     read_options,
     read_seeds,
 )
-from agentgym.env.vector_infos import make_room
-from agentgym.errors import ConfigError, RecordError
+from agentgym.gymnasium.vector_infos import make_room
 from agentgym.records import ObservationLimits
 from agentgym.sandbox.pool import PooledProvider
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.episode import Episode
-    from agentgym.env.gym_recording import GymRecording
+    from agentgym.gymnasium.recording import GymRecording
 
 TIMEOUT_S: Final = 900.0
 

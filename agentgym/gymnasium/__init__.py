@@ -1,0 +1,1 @@
+"""Episodes as `gymnasium.Env` and `gymnasium.vector.VectorEnv`, here or on a server."""
