@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from agentgym.verify.calibrate import Outcome, Tally
+    from agentgym.verify.calibration.rates import Outcome, Tally
     from agentgym.verify.judge.agreement import Agreement
-    from agentgym.verify.packs import Pack
+    from agentgym.verify.rubric.packs import Pack
 
 verifier = typer.Typer(
     help="Look at check packs and measure how often they are wrong.", no_args_is_help=True
@@ -48,7 +48,7 @@ def show(name: Annotated[str, typer.Argument(metavar="PACK[.CHECK]")]) -> None:
     """Show the documentation of a pack or of one check."""
     from agentgym.cli.console import echo
     from agentgym.errors import NotFoundError
-    from agentgym.verify.reference import check_reference, pack_reference
+    from agentgym.verify.calibration.reference import check_reference, pack_reference
 
     pack_name, _, check_name = name.partition(".")
     (pack,) = _load([pack_name])
@@ -83,9 +83,9 @@ def calibrate(
     import json
 
     from agentgym.cli.console import stdout_console
-    from agentgym.verify.calibrate import tally
+    from agentgym.verify.calibration.rates import tally
+    from agentgym.verify.calibration.reference import reference
     from agentgym.verify.judge.opening import judge_spec
-    from agentgym.verify.reference import reference
 
     spec = judge or judge_spec()
     judged = asyncio.run(_calibrate(packs, sandbox, spec))
@@ -119,8 +119,8 @@ def rates(
     from agentgym import catalogue
     from agentgym.cli.console import echo
     from agentgym.task.load import find_task
+    from agentgym.verify.calibration.message_rates import rates_page, task_rates
     from agentgym.verify.judge.opening import judge_spec, open_judge
-    from agentgym.verify.message_rates import rates_page, task_rates
 
     spec = judge or judge_spec()
     asked = open_judge(spec) if spec else None
@@ -181,7 +181,7 @@ def _confusion(found: Agreement) -> object:
 
 
 def _load(names: list[str] | None) -> list[Pack]:
-    from agentgym.verify.packs import load_pack
+    from agentgym.verify.rubric.packs import load_pack
 
     return [load_pack(folder) for folder in _folders(names)]
 
@@ -197,7 +197,7 @@ async def _calibrate(
 ) -> list[tuple[Pack, list[Outcome]]]:
     from agentgym import plugins
     from agentgym.sandbox.recipe import load_recipe
-    from agentgym.verify.calibrate import calibrate
+    from agentgym.verify.calibration.rates import calibrate
     from agentgym.verify.judge.opening import open_judge
 
     judge = open_judge(spec) if spec else None
@@ -214,7 +214,7 @@ def _tell_of_judge(
 ) -> dict[str, dict[str, object]]:
     """Report the judge's agreement with the cases, or what was skipped without a judge."""
     from agentgym.cli.console import stdout_console
-    from agentgym.verify.calibrate import judge_agreement, judge_needed
+    from agentgym.verify.calibration.rates import judge_agreement, judge_needed
     from agentgym.verify.judge.opening import HOW
 
     asked = [use for pack, _ in judged for use in judge_needed(pack)]
@@ -240,7 +240,7 @@ def _show_agreement(judge: str, found: Agreement) -> str:
 def _table(rates: list[list[Tally]]) -> object:
     from rich.table import Table
 
-    from agentgym.verify.reference import show_rate
+    from agentgym.verify.calibration.reference import show_rate
 
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="dim")
     for column in ("check", "false positives", "false negatives", "looks at"):

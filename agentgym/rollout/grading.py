@@ -37,8 +37,8 @@ from agentgym.task.load import find_task
 from agentgym.task.model import Task
 from agentgym.task.replies import SavedReply
 from agentgym.task.template import fill_json
-from agentgym.verify.rubric import Checkpoint, Kind, Rubric, When
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
+from agentgym.verify.rubric.tree import Checkpoint, Kind, Rubric, When
 from agentgym.verify.steps.grading import grade_steps
 from agentgym.verify.version import verifier_version
 

@@ -26,11 +26,11 @@ from agentgym.protocols import Evidence
 from agentgym.records import CheckResult, CheckStatus, Json
 from agentgym.task.model import Instance
 from agentgym.task.template import fill_json
-from agentgym.verify.dry_run import dry_run
 from agentgym.verify.evidence import WatchedEvidence
-from agentgym.verify.packs import check_arguments, find_check
-from agentgym.verify.rubric import Checkpoint, Condition, Rubric
-from agentgym.verify.rubric_file import load_rubric, show_place
+from agentgym.verify.rubric.dry_run import dry_run
+from agentgym.verify.rubric.file import load_rubric, show_place
+from agentgym.verify.rubric.packs import check_arguments, find_check
+from agentgym.verify.rubric.tree import Checkpoint, Condition, Rubric
 
 _MESSAGE_CHARS = 600
 

@@ -32,15 +32,15 @@ from agentgym.records import (
 from agentgym.records.verdicts import Words
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
-from agentgym.verify.algebra import evaluate
 from agentgym.verify.checking import Broken, LeafResults, tidy
 from agentgym.verify.evidence import EpisodeEvidence
 from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.judge.opening import judge_from_environment
 from agentgym.verify.room import STARTING_S, CleanRooms
 from agentgym.verify.room_cache import RoomCache
-from agentgym.verify.rubric import Rubric
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.algebra import evaluate
+from agentgym.verify.rubric.file import load_rubric
+from agentgym.verify.rubric.tree import Rubric
 from agentgym.verify.service_state import ServicesSeen
 from agentgym.verify.thread import in_thread
 from agentgym.verify.turns import GRADINGS

@@ -12,8 +12,8 @@ from pathlib import Path
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.task.model import Instance
 from agentgym.verify.judge.judged_checks import judged_checks
-from agentgym.verify.rubric import Rubric
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
+from agentgym.verify.rubric.tree import Rubric
 from agentgym.verify.thread import in_thread, threaded
 from agentgym.verify.version import verifier_version
 from agentgym.verify.worker.runner import CheckRunner

@@ -35,7 +35,7 @@ from agentgym.task.model import Instance, Task
 from agentgym.task.setup import Prepared
 from agentgym.verify.checking import Broken, tidy
 from agentgym.verify.evidence import CommonEvidence
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
 from agentgym.verify.service_state import ServicesSeen
 from agentgym.verify.thread import in_thread
 from agentgym.verify.turns import LOOKS

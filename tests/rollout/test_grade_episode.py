@@ -17,7 +17,7 @@ from agentgym.rollout.grading import (
 from agentgym.rollout.run import run_episode
 from agentgym.task.load import find_task
 from agentgym.task.model import GradingManifest
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
 from agentgym.verify.steps.registry import USUAL, create
 from agentgym.verify.version import verifier_version
 

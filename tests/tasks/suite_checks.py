@@ -19,7 +19,7 @@ from agentgym.authoring.subject import Subject
 from agentgym.records import Phase
 from agentgym.task.load import find_task
 from agentgym.task.reference_actions import read_reference
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
 
 SEEDS = 2
 EXAMINED = 1

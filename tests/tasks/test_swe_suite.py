@@ -18,7 +18,7 @@ from agentgym.swe.grading import longest_s
 from agentgym.swe.native import Issue, refuses_reason
 from agentgym.task.load import find_task
 from agentgym.task.setup import prepare
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
 
 FOLDERS = folders_of("swe")
 DECLINED = {

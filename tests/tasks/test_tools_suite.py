@@ -10,7 +10,7 @@ from agentgym.env.resolved_task import resolve_task
 from agentgym.records import Phase
 from agentgym.task.load import find_task
 from agentgym.task.template import cardinality
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
 
 FOLDERS = folders_of("tools")
 CATEGORIES = (

@@ -11,7 +11,7 @@ from agentgym.errors import ConfigError
 from agentgym.records import Phase
 from agentgym.task.load import find_task
 from agentgym.task.template import cardinality
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
 
 FOLDERS = folders_of("web")
 SAMPLE = ("gift-in-time", "drafts-for-sale")

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import evidence
-from agentgym.verify.dry_run import dry_run
-from agentgym.verify.packs import load_pack
+from agentgym.verify.rubric.dry_run import dry_run
+from agentgym.verify.rubric.packs import load_pack
 
 PACK = load_pack(Path(__file__).parents[2] / "verifiers" / "archives")
 ZEROS = gzip.compress(bytes(2**20), 9)

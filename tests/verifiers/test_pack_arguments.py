@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentgym.errors import VerifierError
-from agentgym.verify.dry_run import dry_run
-from agentgym.verify.packs import load_pack
+from agentgym.verify.rubric.dry_run import dry_run
+from agentgym.verify.rubric.packs import load_pack
 
 VERIFIERS = Path(__file__).parents[2] / "verifiers"
 REPOSITORY = {"repository": "/srv/r"}

@@ -9,9 +9,9 @@ import pytest
 
 from agentgym.records import Recipe
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.verify.calibrate import calibrate, tally
-from agentgym.verify.cases import load_cases
-from agentgym.verify.reference import known_limits, pack_reference, rates_table
+from agentgym.verify.calibration.cases import load_cases
+from agentgym.verify.calibration.rates import calibrate, tally
+from agentgym.verify.calibration.reference import known_limits, pack_reference, rates_table
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in ROOT.glob("verifiers/*/pack.toml"))

@@ -12,7 +12,7 @@ import pytest
 from agentgym.errors import VerifierError
 from agentgym.records import CheckResult, CheckStatus, ExecResult
 from agentgym.testing.checks import evidence
-from agentgym.verify.packs import load_pack
+from agentgym.verify.rubric.packs import load_pack
 
 PACK = load_pack(Path(__file__).parents[2] / "verifiers" / "commands")
 

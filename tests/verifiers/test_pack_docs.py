@@ -14,8 +14,8 @@ from agentgym.protocols import Check
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.task.template import fill_json
 from agentgym.verify.checking import bind_checks
-from agentgym.verify.dry_run import dry_run
-from agentgym.verify.packs import check_arguments, load_pack
+from agentgym.verify.rubric.dry_run import dry_run
+from agentgym.verify.rubric.packs import check_arguments, load_pack
 
 FOLDERS = sorted(path.parent for path in Path(__file__).parents[2].glob("verifiers/*/pack.toml"))
 CHECKS = {

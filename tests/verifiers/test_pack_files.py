@@ -12,7 +12,7 @@ import pytest
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import Device, Entry, File, Folder, Link, evidence
-from agentgym.verify.packs import load_pack
+from agentgym.verify.rubric.packs import load_pack
 
 PACK = load_pack(Path(__file__).parents[2] / "verifiers" / "files")
 Files = Mapping[str, Entry | bytes | str]

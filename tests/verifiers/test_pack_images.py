@@ -16,8 +16,8 @@ from PIL import Image
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import evidence
-from agentgym.verify.dry_run import dry_run
-from agentgym.verify.packs import load_checks, load_pack
+from agentgym.verify.rubric.dry_run import dry_run
+from agentgym.verify.rubric.packs import load_checks, load_pack
 
 FOLDER = Path(__file__).parents[2] / "verifiers" / "images"
 PACK = load_pack(FOLDER)

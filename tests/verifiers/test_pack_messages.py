@@ -10,7 +10,7 @@ import pytest
 from agentgym.protocols import Check
 from agentgym.records import Action, CheckStatus, Decision, Observation, Step
 from agentgym.testing.checks import evidence
-from agentgym.verify.packs import find_check
+from agentgym.verify.rubric.packs import find_check
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "messages.keeps_to": {"sources": ["user"], "may": [42]},

@@ -13,8 +13,8 @@ import pytest
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import evidence
-from agentgym.verify.dry_run import dry_run
-from agentgym.verify.packs import load_checks, load_pack
+from agentgym.verify.rubric.dry_run import dry_run
+from agentgym.verify.rubric.packs import load_checks, load_pack
 
 pytest.importorskip("openpyxl")
 pytest.importorskip("docx")

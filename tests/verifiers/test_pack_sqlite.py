@@ -14,8 +14,8 @@ import pytest
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import Folder, Link, evidence
-from agentgym.verify.dry_run import dry_run
-from agentgym.verify.packs import load_pack
+from agentgym.verify.rubric.dry_run import dry_run
+from agentgym.verify.rubric.packs import load_pack
 
 PACK = load_pack(Path(__file__).parents[2] / "verifiers" / "sqlite")
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"

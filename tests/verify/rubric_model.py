@@ -13,7 +13,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from agentgym.records import CheckResult, CheckStatus, Phase
-from agentgym.verify.rubric import Checkpoint, Condition, Kind, Rubric, When
+from agentgym.verify.rubric.tree import Checkpoint, Condition, Kind, Rubric, When
 
 PASS, FAIL, NA, ERROR = (
     CheckStatus.PASS,

@@ -12,8 +12,8 @@ from agentgym import catalogue
 from agentgym.records import Criterion, Exhibit, Judgement, Met, Vote
 from agentgym.task.load import find_task
 from agentgym.task.model import Instance, Task, TaskManifest
-from agentgym.verify.calibrate import Rate
-from agentgym.verify.message_rates import COMMAND, rates_page, task_rates
+from agentgym.verify.calibration.message_rates import COMMAND, rates_page, task_rates
+from agentgym.verify.calibration.rates import Rate
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 RUBRIC = """

@@ -14,7 +14,7 @@ from agentgym.services import Service, ServiceSet, reads, writes
 from agentgym.services.audit import BOUND
 from agentgym.testing.checks import evidence, play_services
 from agentgym.verify.moments import is_misspelt
-from agentgym.verify.packs import find_check
+from agentgym.verify.rubric.packs import find_check
 
 
 class Board(Service):

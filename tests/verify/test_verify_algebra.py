@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rubric_model import FAIL, NA, PASS, model, results, rubrics, walk, without
 
 from agentgym.records import CheckResult, CheckStatus, Phase, Verdict
-from agentgym.verify.algebra import evaluate
-from agentgym.verify.rubric import Checkpoint, Kind, Rubric, When
+from agentgym.verify.rubric.algebra import evaluate
+from agentgym.verify.rubric.tree import Checkpoint, Kind, Rubric, When
 
 # A rubric is large to draw: 20 examples for each law, six times as many with `--full`.
 many = settings(max_examples=settings().max_examples * 2 // 5, deadline=None)

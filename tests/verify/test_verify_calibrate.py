@@ -10,9 +10,9 @@ from folder_provider import FolderProvider
 
 from agentgym.errors import VerifierError
 from agentgym.records import CheckStatus, Recipe
-from agentgym.verify.calibrate import Rate, calibrate, tally, wilson
-from agentgym.verify.cases import load_cases
-from agentgym.verify.dry_run import dry_run
+from agentgym.verify.calibration.cases import load_cases
+from agentgym.verify.calibration.rates import Rate, calibrate, tally, wilson
+from agentgym.verify.rubric.dry_run import dry_run
 
 CHECKS = """
 from agentgym import CheckResult, CheckStatus, VerifierError

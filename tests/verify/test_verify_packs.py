@@ -11,7 +11,7 @@ import pytest
 
 from agentgym.errors import VerifierError
 from agentgym.protocols import Evidence
-from agentgym.verify.packs import check_arguments, find_check, load_checks, load_pack
+from agentgym.verify.rubric.packs import check_arguments, find_check, load_checks, load_pack
 
 PACK = 'schema_version = "agentgym.pack/1"\nname = "{}"\nversion = "1.0.0"\nsummary = "s"\n'
 MODULE = """

@@ -10,8 +10,8 @@ from agentgym.errors import VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.services import find_services
 from agentgym.testing.checks import evidence, play_services
-from agentgym.verify.packs import find_check
 from agentgym.verify.rows import changes_by
+from agentgym.verify.rubric.packs import find_check
 
 CLOSE = ("tickets_close", {"ticket": 9001, "resolution": "Done."})
 COMMENT = ("tickets_comment", {"ticket": 9001, "body": "On it.", "internal": True})

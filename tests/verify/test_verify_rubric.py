@@ -8,9 +8,9 @@ import pytest
 
 from agentgym.errors import VerifierError
 from agentgym.records import CheckResult, CheckStatus, Phase, Verdict
-from agentgym.verify.algebra import evaluate
-from agentgym.verify.rubric import Checkpoint, Kind, Rubric, When
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.algebra import evaluate
+from agentgym.verify.rubric.file import load_rubric
+from agentgym.verify.rubric.tree import Checkpoint, Kind, Rubric, When
 
 PASS, FAIL, NA, ERROR = (
     CheckStatus.PASS,

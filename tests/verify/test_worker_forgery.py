@@ -9,8 +9,8 @@ import pytest
 
 from agentgym.task.model import Instance, Task
 from agentgym.testing.checks import evidence
-from agentgym.verify.calibrate import TASK, rubric_of
-from agentgym.verify.cases import Case, load_cases
+from agentgym.verify.calibration.cases import Case, load_cases
+from agentgym.verify.calibration.rates import TASK, rubric_of
 from agentgym.verify.worker.host import Answers
 from agentgym.verify.worker.runner import CheckRunner
 

@@ -9,8 +9,8 @@ from agentgym.env.spec import answer_of
 from agentgym.manifest import show_path
 from agentgym.task.answer import AnswerForm
 from agentgym.task.model import Task
-from agentgym.verify.rubric import Checkpoint
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
+from agentgym.verify.rubric.tree import Checkpoint
 
 _OF_FIELDS: Final = "answers.fields"
 _OF_ENDINGS: Final = ("answers.fields", "answers.gave_up")

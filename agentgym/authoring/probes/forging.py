@@ -14,7 +14,7 @@ from agentgym.sandbox.absent import NoSandbox
 from agentgym.user.registry import SCRIPTED
 from agentgym.verify.checking import asked_of
 from agentgym.verify.evidence import EpisodeEvidence
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
 from agentgym.verify.thread import in_thread
 from agentgym.verify.worker.host import Answers
 from agentgym.verify.worker.runner import CheckRunner

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.subject import Subject
-from agentgym.verify.message_calibration import complaints, message_checks
+from agentgym.verify.calibration.messages import complaints, message_checks
 
 
 async def calibrated(subject: Subject) -> Sequence[str]:

@@ -7,8 +7,8 @@ from typing import Final
 
 from agentgym.manifest import show_path
 from agentgym.task.model import Task
-from agentgym.verify.rubric import Checkpoint
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
+from agentgym.verify.rubric.tree import Checkpoint
 
 _ONLY: Final = "replies.only"
 _ARGUMENTS: Final = {_ONLY: "allowed", "replies.sent": "replies"}

@@ -15,7 +15,7 @@ from typing import Any
 
 from agentgym.errors import VerifierError
 from agentgym.manifest import read_text
-from agentgym.verify.packs import find_check
+from agentgym.verify.rubric.packs import find_check
 
 _ASKS = "judge"
 

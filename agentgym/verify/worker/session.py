@@ -24,7 +24,6 @@ from agentgym import catalogue
 from agentgym.errors import AgentGymError
 from agentgym.records import Change, CheckResult, Json
 from agentgym.task.state import state_hash
-from agentgym.verify.algebra import evaluate
 from agentgym.verify.checking import (
     BoundCheck,
     Broken,
@@ -33,7 +32,8 @@ from agentgym.verify.checking import (
     blame_grader,
     tidy,
 )
-from agentgym.verify.rubric import Rubric
+from agentgym.verify.rubric.algebra import evaluate
+from agentgym.verify.rubric.tree import Rubric
 from agentgym.verify.worker.confinement import limit, resident_bytes
 from agentgym.verify.worker.contacts import Contacts
 from agentgym.verify.worker.forgery import forgeries

@@ -22,7 +22,7 @@ from agentgym.records import (
 from agentgym.testing.checks import Link, evidence
 from agentgym.verify.judge.exhibits import cut, gather, step_exhibits
 from agentgym.verify.judge.relevance import best, fit, overlap
-from agentgym.verify.packs import find_check
+from agentgym.verify.rubric.packs import find_check
 
 
 def step(index: int, text: str = "", colour: int | None = None, **arguments: Any) -> Step:

@@ -13,7 +13,7 @@ from reader import Reader
 from agentgym.errors import VerifierError
 from agentgym.records import Action, CheckResult, CheckStatus, Decision, Observation, Step
 from agentgym.testing.checks import evidence
-from agentgym.verify.packs import load_pack
+from agentgym.verify.rubric.packs import load_pack
 
 CHECKS = load_pack(Path(__file__).parents[3] / "verifiers" / "judge").checks
 LEVELS = [

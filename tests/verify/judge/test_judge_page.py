@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 from agentgym.eval.labels import Label
-from agentgym.verify.dry_run import dry_run
 from agentgym.verify.judge.model import Options
-from agentgym.verify.packs import check_arguments, find_check
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.dry_run import dry_run
+from agentgym.verify.rubric.file import load_rubric
+from agentgym.verify.rubric.packs import check_arguments, find_check
 
 PAGE = (Path(__file__).parents[3] / "docs" / "judging.md").read_text(encoding="utf-8")
 

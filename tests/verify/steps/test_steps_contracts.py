@@ -130,7 +130,7 @@ async def test_contracts_that_are_not_known_are_an_error():
 
 def test_every_check_of_the_pack_is_a_contract(monkeypatch):
     from agentgym import catalogue
-    from agentgym.verify.packs import load_pack
+    from agentgym.verify.rubric.packs import load_pack
 
     assert set(load_pack(catalogue.find("verifiers", "trajectory")).checks) == set(KINDS)
     assert all(KINDS[name] is getattr(contracts, name) for name in KINDS)

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.rollout.grading import find_milestones
 from agentgym.testing.step_grader import step, trajectory
-from agentgym.verify.algebra import evaluate
-from agentgym.verify.rubric import Checkpoint, Condition, Kind, Rubric, When
+from agentgym.verify.rubric.algebra import evaluate
+from agentgym.verify.rubric.tree import Checkpoint, Condition, Kind, Rubric, When
 from agentgym.verify.steps.progress import ProgressGrader, shaping
 
 

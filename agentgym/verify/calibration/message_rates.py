@@ -14,12 +14,12 @@ from agentgym.protocols import Judge
 from agentgym.records import Criterion, Json, Met
 from agentgym.task.model import Instance
 from agentgym.task.template import fill_json
-from agentgym.verify.calibrate import Rate
+from agentgym.verify.calibration.messages import Judged, judge_texts, rates
+from agentgym.verify.calibration.rates import Rate
+from agentgym.verify.calibration.reference import show_rate
 from agentgym.verify.judge.exhibits import message_exhibits, sources_of
-from agentgym.verify.message_calibration import Judged, judge_texts, rates
 from agentgym.verify.messages.sources import Written
-from agentgym.verify.reference import show_rate
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
 
 GATE: Final = "judge.criterion"
 _NARROW: Final = ("alone", "answers", "internal", "last")

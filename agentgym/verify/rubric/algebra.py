@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from agentgym.records import CheckpointResult, CheckResult, CheckStatus, Phase, Verdict
-from agentgym.verify.rubric import Checkpoint, Kind, PlacedCheckpoint, Rubric, When
+from agentgym.verify.rubric.tree import Checkpoint, Kind, PlacedCheckpoint, Rubric, When
 
 _TOLERANCE = 1e-9
 _NOTHING = CheckResult(CheckStatus.NOT_APPLICABLE, "nothing in it applies")

@@ -1,6 +1,6 @@
-"""The rubric: a tree of checkpoints. `agentgym.verify.algebra` defines its meaning.
+"""The rubric: a tree of checkpoints. `agentgym.verify.rubric.algebra` defines its meaning.
 
-`agentgym.verify.rubric_file` reads it from ``checks/rubric.toml``.
+`agentgym.verify.rubric.file` reads it from ``checks/rubric.toml``.
 """
 
 from __future__ import annotations

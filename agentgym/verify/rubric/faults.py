@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from agentgym.errors import close_matches
 from agentgym.records import Phase
-from agentgym.verify.rubric import PlacedCheckpoint, Rubric
+from agentgym.verify.rubric.tree import PlacedCheckpoint, Rubric
 
 Noun: TypeAlias = Literal["checkpoint", "condition"]
 

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Iterator, Sequence
 
 from agentgym.protocols import Check
-from agentgym.verify.calibrate import Rate, Tally
-from agentgym.verify.packs import Pack
+from agentgym.verify.calibration.rates import Rate, Tally
+from agentgym.verify.rubric.packs import Pack
 
 HEADER = """\
 # Check packs

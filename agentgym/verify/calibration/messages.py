@@ -15,9 +15,9 @@ from agentgym.errors import NotFoundError, VerifierError
 from agentgym.manifest import Manifest, load_toml, show_path
 from agentgym.task.model import Instance
 from agentgym.task.template import fill_json
-from agentgym.verify.calibrate import Rate
+from agentgym.verify.calibration.rates import Rate
 from agentgym.verify.messages.readers import Fault, fault_reader
-from agentgym.verify.rubric_file import load_rubric
+from agentgym.verify.rubric.file import load_rubric
 
 FILE: Final = "calibration.toml"
 LEAST: Final = 3

@@ -11,8 +11,8 @@ from pydantic import Field, JsonValue, model_validator
 from agentgym.errors import VerifierError
 from agentgym.manifest import Location, Manifest, load_toml, locate, read_text, show_path
 from agentgym.records import Phase
-from agentgym.verify.rubric import Checkpoint, Condition, Kind, Rubric, When
-from agentgym.verify.rubric_faults import Noun, faults_of
+from agentgym.verify.rubric.faults import Noun, faults_of
+from agentgym.verify.rubric.tree import Checkpoint, Condition, Kind, Rubric, When
 
 _ID = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 _USE = r"^[a-z][a-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*$"

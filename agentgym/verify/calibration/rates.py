@@ -21,15 +21,15 @@ from agentgym.protocols import Judge, Room, SandboxProvider
 from agentgym.records import CheckResult, CheckStatus, Json, Recipe
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.threads import to_thread
-from agentgym.verify.cases import Case, load_cases
+from agentgym.verify.calibration.cases import Case, load_cases
 from agentgym.verify.checking import bind_checks
-from agentgym.verify.dry_run import dry_run
 from agentgym.verify.evidence import CHANNELS
 from agentgym.verify.judge.agreement import Agreement, agreement
 from agentgym.verify.judge.judged_checks import asks_judge
 from agentgym.verify.memory_evidence import File
-from agentgym.verify.packs import Pack, find_check
 from agentgym.verify.room import CleanRooms
+from agentgym.verify.rubric.dry_run import dry_run
+from agentgym.verify.rubric.packs import Pack, find_check
 
 _Z = 1.959963984540054
 _COMMANDS_S = 60.0

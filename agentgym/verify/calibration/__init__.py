@@ -1,0 +1,1 @@
+"""Known cases of checks and texts, and the rates of false verdicts over them."""
