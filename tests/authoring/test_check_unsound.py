@@ -63,7 +63,7 @@ async def test_a_solution_that_looks_first_has_every_property(write, stage):
 
 async def test_a_mutant_that_looks_first_must_not_pass(write, stage):
     task = write({"mutants/right.py": RIGHT})
-    probes = [probe for probe in PROBES if probe.name in ("loads", "mutants")]
+    probes = [probe for probe in PROBES if probe.name in ("schema", "mutants")]
     report = await check_task(task, stage, seeds=1, probes=probes)
     assert "mutant right" in "\n".join(report.unsound[0].details)
 

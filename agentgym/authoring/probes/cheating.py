@@ -48,12 +48,13 @@ async def _caller(subject: Subject, cheat: Cheat, *, claims: bool) -> list[str]:
 
 
 async def excess(subject: Subject) -> Sequence[str]:
-    """Play the solution with one unrequested write, for every tool that adds something."""
+    """Play the solution with one unrequested write: an addition and a change by every tool."""
     sampled_calls = await subject.sampled_calls()
     if sampled_calls is None:
         raise DoesNotApplyError("the environment has no services")
     *work, end = await subject.solution()
-    extras = {f"{a.tool} with {a.arguments}": [a] for a in sampled_calls.additions()}
+    drawn = (*sampled_calls.additions(), *sampled_calls.changes())
+    extras = {f"{a.tool} with {a.arguments}": [a] for a in drawn}
     if sampled_calls.adds_rows(work):
         extras["all of its calls once more"] = work
     played = await asyncio.gather(*(subject.play([*work, *more, end]) for more in extras.values()))
