@@ -8,7 +8,6 @@ in the state hash; owners and modification times are ignored.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -20,6 +19,7 @@ from agentgym.authoring.subject import InitialState, Subject
 from agentgym.errors import TaskError
 from agentgym.protocols import FileTree
 from agentgym.records import ChangeKind, FileStat
+from agentgym.scratch import scratch_folder
 from agentgym.task.setup import Left, Surroundings, run_setup
 from agentgym.task.state import HASHED_BYTES, path_matches
 from agentgym.threads import to_thread
@@ -110,7 +110,7 @@ async def _run(initial: InitialState, surroundings: Surroundings) -> Left:
 
 
 async def _run_in(initial: InitialState, surroundings: Surroundings) -> Left:
-    with tempfile.TemporaryDirectory(prefix="agentgym-setup-") as folder:
+    with scratch_folder("setup") as folder:
         staged = Path(folder, "gold")
         run = (initial.instance, initial.provider, initial.recipe, staged, surroundings)
         return await run_setup(*run)

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Final
 
 from agentgym import catalogue
@@ -23,6 +22,7 @@ from agentgym.authoring.quarantine_limits import QuarantineLimits
 from agentgym.errors import SandboxError
 from agentgym.record.folder import RunFolder
 from agentgym.sandbox.layers.removal import remove
+from agentgym.scratch import scratch_folder
 
 REPORT: Final = "report.json"
 """File in the cache folder to which a command writes its result."""
@@ -64,7 +64,7 @@ class Quarantine:
                     "see: agentgym doctor"
                 )
         self._folders = [Path(os.path.realpath(folder)) for folder in folders]
-        self._cache = TemporaryDirectory(prefix="agentgym-untrusted-", ignore_cleanup_errors=True)
+        self._cache = scratch_folder("untrusted")
         if os.geteuid() == 0:
             os.chown(self._cache.name, _ID_WHEN_ROOT, _ID_WHEN_ROOT)
 

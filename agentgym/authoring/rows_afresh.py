@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +21,7 @@ from agentgym.env.hosting import ServicesStart, prepare_services
 from agentgym.env.spec import spec_of
 from agentgym.errors import TaskError
 from agentgym.records import RowChange
+from agentgym.scratch import scratch_folder
 from agentgym.services.backend import ServiceSet
 from agentgym.services.diff import diff
 from agentgym.services.state import Snapshot, hash_from_scratch
@@ -69,7 +69,7 @@ async def differing_rows(
 def _run(instance: Instance, variables: Mapping[str, str], python: Path) -> Mapping[str, Any]:
     package = str(Path(agentgym.__file__).parents[1])
     path = os.pathsep.join(filter(None, [str(python), package, os.environ.get("PYTHONPATH")]))
-    with tempfile.TemporaryDirectory(prefix="agentgym-rows-") as folder:
+    with scratch_folder("rows") as folder:
         left = Path(folder, "left.json")
         arguments = [str(instance.task.folder), str(instance.seed), str(left)]
         try:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import datetime
 import ssl
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 
 from agentgym.errors import MissingExtraError
+from agentgym.scratch import scratch_folder
 
 
 @lru_cache(maxsize=1)
@@ -48,7 +48,7 @@ def server_context() -> ssl.SSLContext:
     ) + certificate.public_bytes(serialization.Encoding.PEM)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     # `load_cert_chain` reads files only.
-    with tempfile.TemporaryDirectory(prefix="agentgym-tls-") as folder:
+    with scratch_folder("tls") as folder:
         path = Path(folder, "site.pem")
         path.touch(mode=0o600)
         path.write_bytes(both)

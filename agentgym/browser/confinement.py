@@ -12,7 +12,6 @@ import shlex
 import shutil
 import socket
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +19,7 @@ from agentgym.browser import launcher
 from agentgym.browser.executable import Executable
 from agentgym.errors import SandboxError, SurfaceError, SurfaceLostError
 from agentgym.sandbox.network.handover import accept_listener
+from agentgym.scratch import make_scratch_folder
 
 _CONNECT_S: Final = 30
 _PASS_S: Final = 10
@@ -35,7 +35,7 @@ class Confinement:
     """
 
     def __init__(self, executable: Executable) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="agentgym-browser-"))
+        self._folder = make_scratch_folder("browser")
         self.transfers = self._folder / "transfers"
         self.transfers.mkdir()
         self.script = self._folder / "chromium"

@@ -8,7 +8,6 @@ episode whose worker died is played again and counts once.
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from agentgym.records import Step
 from agentgym.rollout.handover import merge, pack
 from agentgym.rollout.run import EpisodeResult
 from agentgym.sandbox.pool import PooledProvider, spare_memory_mb
+from agentgym.scratch import scratch_folder
 from agentgym.threads import to_thread
 
 _FIRST: Final = 1
@@ -70,7 +70,7 @@ class EpisodeWork:
     async def do(self, plan: EpisodePlan) -> Played:
         """Play an episode and return its record."""
         assert self._episodes is not None, "it is open"
-        with tempfile.TemporaryDirectory(prefix="agentgym-worker-") as folder:
+        with scratch_folder("worker") as folder:
             store = RunStore.create(Path(folder, "run"), self._recorded, [plan])
             try:
                 row = store.episode(_FIRST)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import io
 import tarfile
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from agentgym.env.keeping import no_room
 from agentgym.errors import RecordError
 from agentgym.record.store import RunStore
+from agentgym.scratch import scratch_folder
 
 
 def pack(folder: Path) -> bytes:
@@ -42,7 +42,7 @@ def merge(store: RunStore, archive: bytes, planned: Mapping[int, int]) -> list[i
     Raises:
         RecordError: It is no such archive, its run is damaged, or an episode is not planned.
     """
-    with tempfile.TemporaryDirectory(prefix="agentgym-merge-") as folder:
+    with scratch_folder("merge") as folder:
         unpack(archive, Path(folder))
         source = RunStore.open(Path(folder))
         try:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from agentgym.sandbox.claim import Claim, locked, noted
+from agentgym.claim import Claim, locked, noted
 from agentgym.sandbox.hostroot import build_foundation, host_layer_name
 from agentgym.sandbox.images import Image, all_images, images_stamp
 from agentgym.sandbox.layer_names import base_of, binds_of, image_layers

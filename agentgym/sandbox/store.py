@@ -22,9 +22,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from agentgym.claim import Claim, sweep
 from agentgym.errors import SandboxError, SandboxLimitError
 from agentgym.records import Bounds, Change, ChangeKind
-from agentgym.sandbox.claim import Claim, sweep
 from agentgym.sandbox.control_group import remove_abandoned_groups, remove_groups_of
 from agentgym.sandbox.lasting_layers import LastingLayers
 from agentgym.sandbox.layer_names import MAX_LAYERS, base_of, binds_of, layers_above

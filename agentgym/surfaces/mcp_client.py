@@ -24,6 +24,7 @@ from typing import IO, Any, Final
 
 from agentgym.errors import ConfigError, SurfaceEndedError, SurfaceError
 from agentgym.installation import missing_extra
+from agentgym.scratch import scratch_folder
 from agentgym.surfaces.inherited import inherited_variables
 from agentgym.surfaces.mcp_address import Address, filled
 
@@ -277,7 +278,7 @@ class Session:
             raise ConfigError(
                 f"mcp: no program named {name!r} on PATH; install it, or name its path"
             )
-        self._folder = TemporaryDirectory(prefix="agentgym-mcp-", ignore_cleanup_errors=True)
+        self._folder = scratch_folder("mcp")
         self._stderr = TemporaryFile(dir=self._folder.name)  # noqa: SIM115 - `_hold` closes it
         home, temporary = Path(self._folder.name, "home"), Path(self._folder.name, "tmp")
         home.mkdir()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Final
 from agentgym.errors import TaskError
 from agentgym.manifest import show_path
 from agentgym.regular_file import read_regular
+from agentgym.scratch import scratch_folder
 from agentgym.swe.git_process import run_git
 
 _CONFIG_S: Final = 30.0
@@ -66,7 +66,7 @@ def git_view(folders: GitFolders) -> Iterator[Mapping[str, str]]:
     stated = settings(folders)
     kept = "".join(f"\t{key.partition('.')[2]} = {stated[key]}\n" for key in _KEPT if key in stated)
     version = 1 if kept else 0
-    with tempfile.TemporaryDirectory(prefix="agentgym-clone-") as name:
+    with scratch_folder("clone") as name:
         view = Path(name)
         (view / "config").write_text(
             f"[core]\n\trepositoryformatversion = {version}\n\tbare = true\n[extensions]\n{kept}"

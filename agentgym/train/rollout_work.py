@@ -9,7 +9,6 @@ it.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from agentgym.env.recording import end_abandoned
 from agentgym.record.store import RunStore
 from agentgym.records import Json
 from agentgym.rollout.handover import pack
+from agentgym.scratch import scratch_folder
 from agentgym.threads import to_thread
 from agentgym.train.config import TrainConfig
 from agentgym.train.loading import load_policy
@@ -113,7 +113,7 @@ class RolloutWork:
         await self._take(attempt.weights)
         if attempt.measures or self._settings is None:
             return await self._play(attempt, None)
-        with tempfile.TemporaryDirectory(prefix="agentgym-worker-") as folder:
+        with scratch_folder("worker") as folder:
             store = RunStore.create(Path(folder, "run"), dict(self._settings), [])
             try:
                 played = await self._play(attempt, store)

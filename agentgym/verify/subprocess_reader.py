@@ -19,6 +19,7 @@ from typing import Any
 
 from agentgym.errors import GuestFileError
 from agentgym.records import Json
+from agentgym.scratch import scratch_folder
 
 _BOOT = """
 import json, resource, runpy, sys
@@ -62,7 +63,7 @@ def ask(
         GuestFileError: The reader raised, crashed, took too long or too much memory, or
             answered more than 16 MiB.
     """
-    with tempfile.TemporaryDirectory(prefix="agentgym-reader-") as folder:
+    with scratch_folder("reader") as folder:
         for name, data in files.items():
             Path(folder, name).write_bytes(data)
         limits = [str(_MEMORY_BYTES), str(int(timeout_s) + 1)]

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
+from agentgym.claim import noted
 from agentgym.errors import MissingExtraError, SandboxLimitError
 from agentgym.installation import install_line
-from agentgym.sandbox.claim import noted
 from agentgym.sandbox.docker.engine import Engine
 from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.layers import size

@@ -33,9 +33,9 @@ def test_a_killed_worker_leaves_no_temporary_file(tmp_path, monkeypatch, ended_b
     server = ForkServer()
     worker = server.fork()
     server.fork().kill()  # the first has been forked by now
-    (folder,) = tmp_path.iterdir()
-    (folder / "agentgym-reader-x").mkdir(mode=0o700)
-    (folder / "agentgym-reader-x" / "file.xlsx").write_bytes(b"half read")
+    (folder,) = tmp_path.glob("*/live/*/checks-*")
+    (folder / "reader-x").mkdir(mode=0o700)
+    (folder / "reader-x" / "file.xlsx").write_bytes(b"half read")
     if ended_by == "the host's order":
         worker.kill()
     else:

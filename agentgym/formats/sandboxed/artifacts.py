@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import tarfile
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentgym.formats.sandboxed.rules import ARTIFACTS, Artifact
 from agentgym.protocols import FileTree, Sandbox
 from agentgym.records.pattern import fits_glob
+from agentgym.scratch import scratch_folder
 from agentgym.verify.room import pack_artifacts
 
 
@@ -47,7 +47,7 @@ def _leads_to(link: str, artifacts: Sequence[Artifact]) -> bool:
 
 async def unpack(packed: bytes, sandbox: Sandbox) -> None:
     """Unpack files in a sandbox at their original paths."""
-    with tempfile.TemporaryDirectory(prefix="agentgym-artifacts-") as folder:
+    with scratch_folder("artifacts") as folder:
         await _unpack(packed, Path(folder), sandbox)
 
 

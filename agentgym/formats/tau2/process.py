@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +24,7 @@ from agentgym.formats.tau2.checkout import Checkout
 from agentgym.formats.tau2.model import Tau2Task
 from agentgym.installation import arguments
 from agentgym.records import ToolSpec
+from agentgym.scratch import scratch_folder
 
 START_S = 120.0
 """Longest time for the import of a domain, in seconds."""
@@ -72,7 +72,7 @@ class DomainProcess:
         checkout.check(domain)
         self.checkout, self.domain, self.call_s = checkout, domain, call_s
         self._options = {"retrieval_variant": retrieval}
-        self._folder = tempfile.TemporaryDirectory(prefix="agentgym-tau2-")
+        self._folder = scratch_folder("tau2")
         place = Path(self._folder.name)
         self._address, self._said = str(place / "worlds"), place / "said"
         try:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final
 
+from agentgym.claim import Claim, locked, noted
 from agentgym.errors import SandboxError
-from agentgym.sandbox.claim import Claim, locked, noted
 from agentgym.sandbox.docker.bases import host_name, is_current, is_over, root_name
 from agentgym.sandbox.docker.engine import Engine, Image
 from agentgym.sandbox.images import all_images

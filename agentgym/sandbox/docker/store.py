@@ -25,9 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from agentgym.claim import Claim, locked, sweep
 from agentgym.errors import SandboxError
 from agentgym.records import Bounds, Change, ChangeKind
-from agentgym.sandbox.claim import Claim, locked, sweep
 from agentgym.sandbox.docker.bases import (
     BASE,
     DEPTH,

@@ -10,7 +10,6 @@ import asyncio
 import dataclasses
 import json
 import math
-import tempfile
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from agentgym.errors import VerifierError
 from agentgym.protocols import Judge, Room, SandboxProvider
 from agentgym.records import CheckResult, CheckStatus, Json, Recipe
+from agentgym.scratch import scratch_folder
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.threads import to_thread
 from agentgym.verify.calibration.cases import Case, load_cases
@@ -177,7 +177,7 @@ def tally(pack: Pack, outcomes: Iterable[Outcome]) -> list[Tally]:
 async def _judge(
     case: Case, provider: SandboxProvider, recipe: Recipe, judge: Judge | None
 ) -> CheckResult:
-    with tempfile.TemporaryDirectory(prefix="agentgym-calibration-") as name:
+    with scratch_folder("calibration") as name:
         folder = Path(name) / "checks"
         folder.mkdir()
         folder.joinpath("rubric.toml").write_text(rubric_of(case), encoding="utf-8")

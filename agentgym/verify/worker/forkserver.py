@@ -20,6 +20,8 @@ import sys
 import tempfile
 from typing import NamedTuple, NoReturn
 
+from agentgym.scratch import make_scratch_folder
+
 LOADED = (
     *("base64", "configparser", "csv", "datetime", "decimal", "difflib", "email", "fnmatch"),
     *("hashlib", "html.parser", "ipaddress", "itertools", "json", "posixpath", "shlex"),
@@ -87,7 +89,7 @@ def _answer(host: socket.socket, workers: dict[int, _Worker]) -> None:
 
 
 def _fork(host: socket.socket, given: int) -> _Worker:
-    folder = tempfile.mkdtemp(prefix="agentgym-checks-")
+    folder = str(make_scratch_folder("checks"))
     pid = os.fork()
     if pid == 0:
         _become_worker(host, given, folder)
