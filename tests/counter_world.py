@@ -42,6 +42,7 @@ class CounterProvider:
         name: As recorded.
         trouble: What goes wrong: step index (or ``"reset"``, ``"fork"``, ``"grade"``) to an
             exception.
+        trouble_passes: Whether each of it happens once.
         drift: Step index to what is silently added there.
         hidden: Added to the number after each reset, shown by nothing but the state hash.
         murmur: Step index to what the text has at its end there, the number being as it was.
@@ -51,6 +52,7 @@ class CounterProvider:
     name: str = "counter"
     capabilities: frozenset = frozenset(Capability)
     trouble: dict = field(default_factory=dict)
+    trouble_passes: bool = False
     drift: dict = field(default_factory=dict)
     hidden: int = 0
     murmur: dict = field(default_factory=dict)
@@ -86,7 +88,10 @@ def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), para
 
 def raise_trouble(provider, moment):
     if moment in provider.trouble:
-        raise provider.trouble[moment]
+        error = provider.trouble[moment]
+        if provider.trouble_passes:
+            del provider.trouble[moment]
+        raise error
 
 
 class CounterEpisode:
@@ -129,6 +134,9 @@ class CounterEpisode:
         return Transition(
             observation, verdict.score if verdict else 0.0, terminated, truncated, verdict
         )
+
+    async def anew(self, *, alone):
+        return await self.environment.start(self.instance.seed, alone=alone)
 
     async def fork(self):
         raise_trouble(self._provider, "fork")

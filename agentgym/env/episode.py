@@ -120,6 +120,11 @@ class Episode:
             raise
         return episode
 
+    async def anew(self, *, alone: bool) -> Episode:
+        """Begin another episode of the same task and seed; see `Environment.start`."""
+        instance = self.environment.task.instance(self.instance.seed)
+        return await Episode.start(self.environment, instance, alone=alone)
+
     @property
     def sandbox(self) -> Sandbox:
         """Sandbox of the episode."""
@@ -253,9 +258,7 @@ class Episode:
             try:
                 child = Episode(await fork_parts(self._parts), started_s)
             except UnsupportedError as why:
-                again = self.environment.task.instance(self.instance.seed)
-                alone = self._parts.alone
-                begin = functools.partial(Episode.start, self.environment, again, alone=alone)
+                begin = functools.partial(self.anew, alone=self._parts.alone)
                 child = await repeat(self, self._parts, begin, why)
             child.parent, child.forked_at = self, len(self.steps)
             child.instance, child.first = self.instance, self.first

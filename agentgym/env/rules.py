@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from agentgym.env.rules_verdict import sound_verdict
 from agentgym.errors import (
@@ -33,11 +33,10 @@ from agentgym.protocols import (
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Step, Verdict
 from agentgym.task_formats import plugin_errors
 from agentgym.verify.checking import tidy
+from agentgym.verify.grade import RULES
 
 Pristine: TypeAlias = Callable[[], AbstractAsyncContextManager[EpisodeContext]]
 """Opens the context of an episode in which no agent has acted."""
-
-_CHECKPOINT: Final = "rules"
 
 
 class GuardedRules:
@@ -182,7 +181,7 @@ def open_rules(
 
 
 def _verdict(status: str, check: CheckStatus, why: str) -> Verdict:
-    found = CheckpointResult(_CHECKPOINT, Phase.OUTCOME, check, 0.0, 1.0, tidy(why))
+    found = CheckpointResult(RULES, Phase.OUTCOME, check, 0.0, 1.0, tidy(why))
     return Verdict(status, outcome=False, score=0.0, checkpoints=(found,))
 
 

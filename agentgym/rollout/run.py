@@ -2,8 +2,9 @@
 
 A policy that fails ends its episode, which is judged as it stands. Every other failure belongs to
 one boundary and ends in a verdict that names it: a broken sandbox or endpoint is data, never a
-reward of zero. An episode that was interrupted is resumed: its recorded actions are executed
-again, then the agent goes on with the whole history.
+reward of zero, unless the same actions break another episode, too (see `repetition`). An episode
+that was interrupted is resumed: its recorded actions are executed again, then the agent goes on
+with the whole history.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from agentgym.env.recording import EpisodeRecording, record_end
 from agentgym.errors import AgentError, PolicyError
 from agentgym.protocols import Agent
 from agentgym.record.store import RunStore
-from agentgym.records import Generation, Grading, Step, TokenUsage, Verdict
+from agentgym.records import Decision, Generation, Grading, Step, TokenUsage, Verdict
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
 from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
+from agentgym.rollout.repetition import ending_by_its_actions
 from agentgym.rollout.step_tests import StepTests
 
 LONGEST_S = 3600.0
 """Wall time of an agent that neither the caller nor the task bounds: nothing hangs for ever."""
+
+_REPETITION_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,7 @@ class Rollout:
         self._began = time.monotonic() if began_s is None else began_s
         self.step_tests: StepTests | None = None
         self._last: Step | None = None
+        self._pending: tuple[int, Decision] | None = None
         self._refused = TokenUsage()
         self._refused_generations: tuple[Generation, ...] | None = ()
 
@@ -182,11 +187,22 @@ class Rollout:
         try:
             ending = await self._play(executed)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
-            ending = failed(error)
+            ending = await self._broken(failed(error))
         finally:
             if self.step_tests is not None:
                 await self.step_tests.close()
         return await self.conclude(ending)
+
+    async def _broken(self, ended: Ending) -> Ending:
+        """Return how an episode ended that broke, by its actions if they tell; see `repetition`."""
+        acted = [(step.decision, step.events) for step in self._episode.steps]
+        if self._pending is not None and self._pending[0] == len(acted):
+            acted.append((self._pending[1], ()))
+        within_s = max(self._timeout_s, _REPETITION_S)
+        ending = await ending_by_its_actions(ended, self._episode, acted, within_s)
+        if ending is not ended:
+            await self._note(f"the episode broke: {ended.error}; its actions were executed again")
+        return ending
 
     async def conclude(self, ending: Ending) -> EpisodeResult:
         """Record how the episode ended and sum it up."""
@@ -257,7 +273,9 @@ class Rollout:
             if self.step_tests is not None:
                 await self.step_tests.begin()
         while last is None or last.verdict is None:
-            last = await episode.step(await policy.decide(observation))
+            decision = await policy.decide(observation)
+            self._pending = len(episode.steps), decision
+            last = await episode.step(decision)
             observation = last.observation
             if last.verdict is None:
                 if self.recording is not None:

@@ -53,6 +53,9 @@ MESSAGES = "messages."
 """Prefix in ``use`` of the checks that read messages."""
 UNTOUCHED_S = 30.0
 """Least time in seconds for a second run of a broken check, in the untouched world."""
+RULES = "rules"
+"""Checkpoint that stands for the tests of another format."""
+
 _COMMANDS_SHARE = 0.9
 _UNTOUCHED_SHARE = 0.5
 _SLACK_S = 60.0
@@ -360,6 +363,9 @@ def failed(instance: Instance, why: str) -> Verdict:
         why: What was seen and what was expected.
     """
     version = verifier_version(instance.task)
+    if instance.task.foreign is not None:
+        rules = CheckpointResult(RULES, Phase.OUTCOME, CheckStatus.FAIL, 0.0, 1.0, tidy(why))
+        return Verdict("scored", outcome=False, score=0.0, checkpoints=(rules,), verifier=version)
     try:
         rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
     except VerifierError as error:

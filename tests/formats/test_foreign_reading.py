@@ -11,6 +11,7 @@ from agentgym.formats.harbor.manifest import PASSED, read_harbor
 from agentgym.formats.swebench.format import SweBenchFormat
 from agentgym.task.load import find_task
 from agentgym.task.reference_actions import oracle
+from agentgym.verify.grade import failed
 
 NEWER = """\
 schema_version = "1.4"
@@ -279,3 +280,11 @@ def test_a_healthcheck_has_no_time_after_which_it_is_ended_anyway(tmp_path, fiel
     find_task(str(harbor(tmp_path / "hour", **{"task.toml": text + "3600.0\n"})))
     with pytest.raises(TaskError, match="3,600 s, got 7200"):
         find_task(str(harbor(tmp_path / "two", **{"task.toml": text + "7200.0\n"})))
+
+
+def test_an_end_that_cannot_be_examined_is_a_failed_one(tmp_path):
+    instance = find_task(str(harbor(tmp_path))).instance(0)
+    verdict = failed(instance, "its actions break the episode")
+    assert (verdict.status, verdict.outcome, verdict.score) == ("scored", False, 0.0)
+    assert verdict.checkpoints[0].message == "its actions break the episode"
+    assert verdict.verifier

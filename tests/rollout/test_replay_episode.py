@@ -107,7 +107,7 @@ async def test_text_that_differs_is_told_where_the_state_agrees(store):
 
 
 async def test_text_that_differs_is_a_divergence_where_no_state_can_be_compared(store):
-    broken = CounterProvider(trouble={2: SandboxDiedError("gone")})
+    broken = CounterProvider(trouble={2: SandboxDiedError("gone")}, trouble_passes=True)
     env = CounterEnvironment(counter_task(), broken)
     env.closed = True
     await run_episode(env, Counter(), seed=3, store=store, episode_id=2)

@@ -370,7 +370,7 @@ async def test_a_failing_close_changes_nothing(store):
     ],
 )
 async def test_a_failure_of_ours_is_no_zero(store, moment, error, status, steps):
-    result = await run(store, world(trouble={moment: error}), Counter())
+    result = await run(store, world(trouble={moment: error}, trouble_passes=True), Counter())
     assert result.verdict.status == status
     assert not result.verdict.scored
     row = store.episode(1)

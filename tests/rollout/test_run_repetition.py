@@ -1,0 +1,129 @@
+"""Episodes that break: nobody's doing, unless their actions break another episode, too."""
+
+from contextlib import closing
+
+import pytest
+from shop_task import write_shop
+
+import agentgym
+from agentgym.env.episode import Episode
+from agentgym.errors import SandboxDiedError, SandboxError, ServiceError, SurfaceError, TaskError
+from agentgym.record.store import RunStore
+from agentgym.records import Action, Decision
+
+LOOK, BREAK = Action("orders_get", {"order": 5}), Action("orders_get", {"order": 6})
+SUBMIT = Action("submit", {})
+STEP, FINISH = Episode.step, Episode._finish
+
+ERRORS = [
+    SandboxError("the sandbox does not answer"),
+    SandboxDiedError("the sandbox died"),
+    SurfaceError("the tool is gone"),
+    ServiceError("internal", "the service is gone"),
+    ZeroDivisionError("a bug"),
+]
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    write_shop(tmp_path)
+    monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path))
+    monkeypatch.delenv("AGENTGYM_USER", raising=False)
+
+
+class Breaking:
+    """Makes these calls, one after the other."""
+
+    actions = ()
+    asked = 0
+
+    async def start(self, briefing):
+        pass
+
+    async def act(self, observation, tools, history):
+        Breaking.asked += 1
+        return Decision(self.actions[len(history)])
+
+    async def close(self):
+        pass
+
+
+@pytest.fixture
+def evaluated(shop, tmp_path, monkeypatch):
+    """Evaluates these calls, where some break the episode with an error so many times."""
+
+    def evaluate(*actions, error, times, at=BREAK, untouched=True):
+        left = [times]
+
+        async def step(self, decision, **options):
+            action = decision.action if isinstance(decision, Decision) else decision
+            if action == at != SUBMIT and left[0]:
+                left[0] -= 1
+                raise error
+            return await STEP(self, decision, **options)
+
+        async def finish(self):
+            if not untouched or (at == SUBMIT and self.steps and left[0]):
+                left[0] -= 1
+                await self.close()
+                raise error
+            return await FINISH(self)
+
+        monkeypatch.setattr(Episode, "step", step)
+        monkeypatch.setattr(Episode, "_finish", finish)
+        monkeypatch.setattr(Breaking, "actions", actions)
+        monkeypatch.setattr(Breaking, "asked", 0)
+        out = tmp_path / "run"
+        results = agentgym.evaluate("demo/refund-v1", Breaking, out=out, progress=False)
+        (episode,) = results.episodes
+        with closing(RunStore.open(out)) as run:
+            (row,) = run.episodes()
+            assert row.state == "done"
+            actions = [step.decision.action for step in run.steps(row.id)]
+        return episode, row, actions
+
+    return evaluate
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=[type(error).__name__ for error in ERRORS])
+@pytest.mark.parametrize("first", [(), (LOOK, LOOK)], ids=["at once", "later"])
+def test_actions_that_break_it_again_have_failed(evaluated, error, first):
+    episode, row, recorded = evaluated(*first, BREAK, SUBMIT, error=error, times=3)
+    assert (row.verdict.status, row.verdict.score, row.verdict.outcome) == ("scored", 0.0, False)
+    assert episode.score == 0.0
+    assert "without them it is judged" in row.error and "executed again" in row.log
+    assert (recorded, Breaking.asked) == (list(first), len(first) + 1)
+
+
+def test_a_submission_that_breaks_its_judging_again_has_failed(evaluated):
+    _, row, recorded = evaluated(LOOK, SUBMIT, at=SUBMIT, error=ERRORS[0], times=3)
+    assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
+    assert recorded == [LOOK, SUBMIT]
+
+
+def test_judging_that_broke_once_is_repeated_without_the_policy(evaluated):
+    episode, row, recorded = evaluated(LOOK, SUBMIT, at=SUBMIT, error=ERRORS[0], times=1)
+    assert (row.verdict.status, row.error, episode.score) == ("scored", "", 0.0)
+    assert ERRORS[0].args[0] in row.log
+    assert (recorded, Breaking.asked) == ([LOOK, SUBMIT], 2)
+
+
+def test_what_broke_once_in_the_middle_stays_without_a_score(evaluated):
+    episode, row, _ = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=1)
+    assert (row.verdict.status, episode.score) == ("error:sandbox", None)
+
+
+def test_a_machine_that_fails_now_and_then_is_not_the_actions(evaluated):
+    episode, row, _ = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=2)
+    assert (row.verdict.status, episode.score) == ("error:sandbox", None)
+
+
+def test_what_breaks_without_an_action_is_nobodys_doing(evaluated):
+    episode, row, _ = evaluated(LOOK, BREAK, error=ERRORS[0], times=3, untouched=False)
+    assert (row.verdict.status, episode.score) == ("error:sandbox", None)
+
+
+def test_a_broken_task_is_told_otherwise(evaluated):
+    # Where the script of an event fails, it is tried in an untouched sandbox.
+    _, row, _ = evaluated(LOOK, BREAK, error=TaskError("the script fails"), times=3)
+    assert row.verdict.status == "error:task"
