@@ -26,6 +26,9 @@ _BROKEN = frozenset(
 )
 
 
+REPETITION_S = 300.0
+"""Seconds that a repetition has at least."""
+
 _TURNS = 2
 
 Acted: TypeAlias = Sequence[tuple[Decision, Sequence[StepEvent]]]
@@ -33,16 +36,20 @@ Acted: TypeAlias = Sequence[tuple[Decision, Sequence[StepEvent]]]
 
 
 async def ending_by_its_actions(
-    ended: Ending, episode: Episode, acted: Acted, within_s: float
+    ended: Ending, episode: Episode, last: tuple[int, Decision] | None, within_s: float
 ) -> Ending:
     """Return the ending by the actions of an episode that broke, or the given one.
 
     Args:
         ended: How the episode ended.
-        episode: The episode.
-        acted: All that was decided in it, with the decision that was executed when it broke.
-        within_s: Wall time of the repetition; what takes longer says nothing.
+        episode: The episode, with the steps that it could take.
+        last: The newest decision and its number; it may have broken the episode before it became a
+            step. None if there is none beside the steps.
+        within_s: Wall time of the repetition, in seconds; what takes longer says nothing.
     """
+    acted = [(step.decision, step.events) for step in episode.steps]
+    if last is not None and last[0] == len(acted):
+        acted.append((last[1], ()))
     if not acted or ended.verdict.status not in _BROKEN:
         return ended
     try:
@@ -62,6 +69,11 @@ async def ending_by_its_actions(
     return Ending(await to_thread(failed_verdict, episode.instance, why), why)
 
 
+def told_of(ended: Ending) -> str:
+    """Return the line of the log that tells of a repetition."""
+    return f"the episode broke: {ended.error}; its actions were executed again"
+
+
 async def _is_judged_untouched(episode: Episode) -> bool:
     verdict = await _play(episode, ())
     return isinstance(verdict, Verdict) and verdict.scored
@@ -78,6 +90,7 @@ async def _play(episode: Episode, acted: Acted) -> Verdict | Exception | None:
                 done = await other.step(decision, recorded=events)
                 if done.verdict is not None:
                     return done.verdict
-            return None if acted else await other.finish()
+            # Where judging broke it, the other one is judged as well.
+            return await other.finish() if episode.over or not acted else None
     except Exception as error:  # noqa: BLE001 - the caller compares what breaks
         return error if failed(error).verdict.status in _BROKEN else None

@@ -23,13 +23,11 @@ from agentgym.record.store import RunStore
 from agentgym.records import Decision, Generation, Grading, Step, TokenUsage, Verdict
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
 from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
-from agentgym.rollout.repetition import ending_by_its_actions
+from agentgym.rollout.repetition import REPETITION_S, ending_by_its_actions, told_of
 from agentgym.rollout.step_tests import StepTests
 
 LONGEST_S = 3600.0
 """Wall time of an agent that neither the caller nor the task bounds: nothing hangs for ever."""
-
-_REPETITION_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,7 @@ class Rollout:
         self._began = time.monotonic() if began_s is None else began_s
         self.step_tests: StepTests | None = None
         self._last: Step | None = None
-        self._pending: tuple[int, Decision] | None = None
+        self._newest: tuple[int, Decision] | None = None
         self._refused = TokenUsage()
         self._refused_generations: tuple[Generation, ...] | None = ()
 
@@ -195,13 +193,10 @@ class Rollout:
 
     async def _broken(self, ended: Ending) -> Ending:
         """Return how an episode ended that broke, by its actions if they tell; see `repetition`."""
-        acted = [(step.decision, step.events) for step in self._episode.steps]
-        if self._pending is not None and self._pending[0] == len(acted):
-            acted.append((self._pending[1], ()))
-        within_s = max(self._timeout_s, _REPETITION_S)
-        ending = await ending_by_its_actions(ended, self._episode, acted, within_s)
+        within_s = max(self._timeout_s, REPETITION_S)
+        ending = await ending_by_its_actions(ended, self._episode, self._newest, within_s)
         if ending is not ended:
-            await self._note(f"the episode broke: {ended.error}; its actions were executed again")
+            await self._note(told_of(ended))
         return ending
 
     async def conclude(self, ending: Ending) -> EpisodeResult:
@@ -274,7 +269,7 @@ class Rollout:
                 await self.step_tests.begin()
         while last is None or last.verdict is None:
             decision = await policy.decide(observation)
-            self._pending = len(episode.steps), decision
+            self._newest = len(episode.steps), decision
             last = await episode.step(decision)
             observation = last.observation
             if last.verdict is None:

@@ -19,6 +19,7 @@ from agentgym.env.recording import EpisodeRecording, record_end
 from agentgym.errors import AgentError, PolicyError, RecordError, UnsupportedError
 from agentgym.records import Decision, Json, Observation, Verdict
 from agentgym.rollout.policy import OutOfTimeError
+from agentgym.rollout.repetition import REPETITION_S, ending_by_its_actions, told_of
 from agentgym.rollout.run import LONGEST_S
 from agentgym.session.answers import Answer, EpisodeState, Failure, FailureCode, Reply, Score
 from agentgym.session.calls import detached_task
@@ -237,6 +238,7 @@ class SessionEpisode:
         if await self._is_out_of_time():
             return self._refusal()
         episode, recording = self._live
+        number = len(episode.steps)
         try:
             if self._write_error is not None:
                 raise self._write_error
@@ -248,7 +250,7 @@ class SessionEpisode:
                 # The end of the episode records what is left.
                 self._writer.soon(recording, self._cannot_write)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
-            await self._conclude(failed(error))
+            await self._conclude(await self._by_actions(failed(error), (number, decision)))
             return self._refusal()
         if done.verdict is None:
             return Reply(self.id, done.observation)
@@ -319,8 +321,17 @@ class SessionEpisode:
         try:
             found = ending(await self._live[0].finish())
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
-            found = failed(error)
+            found = await self._by_actions(failed(error))
         await self._conclude(found)
+
+    async def _by_actions(self, ended: Ending, last: tuple[int, Decision] | None = None) -> Ending:
+        """Return how it ended if it broke: by the same actions in another one, if they tell."""
+        episode, recording = self._live
+        within_s = max(self._wall_s, REPETITION_S)
+        ending = await ending_by_its_actions(ended, episode, last, within_s)
+        if ending is not ended:
+            await recording.note(told_of(ended))
+        return ending
 
     async def _conclude(self, ending: Ending) -> None:
         """Record the end and release everything.

@@ -65,7 +65,7 @@ def evaluated(shop, tmp_path, monkeypatch):
         async def finish(self):
             if not untouched or (at == SUBMIT and self.steps and left[0]):
                 left[0] -= 1
-                await self.close()
+                self.over = True
                 raise error
             return await FINISH(self)
 
@@ -99,6 +99,14 @@ def test_a_submission_that_breaks_its_judging_again_has_failed(evaluated):
     _, row, recorded = evaluated(LOOK, SUBMIT, at=SUBMIT, error=ERRORS[0], times=3)
     assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
     assert recorded == [LOOK, SUBMIT]
+
+
+def test_a_policy_that_fails_in_what_it_cannot_be_judged_in_has_failed(evaluated):
+    # The third call is none: the agent raises, and what it has left is judged.
+    _, row, recorded = evaluated(LOOK, LOOK, at=SUBMIT, error=ERRORS[0], times=3)
+    assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
+    assert "without them it is judged" in row.error
+    assert recorded == [LOOK, LOOK]
 
 
 def test_judging_that_broke_once_is_repeated_without_the_policy(evaluated):

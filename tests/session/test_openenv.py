@@ -79,6 +79,7 @@ async def test_an_episode_out_of_steps_is_truncated_and_scored(tmp_path):
 
 async def test_an_episode_without_a_score_has_no_reward(tmp_path):
     environments = counters()
+    environments[TASK].provider.trouble_passes = True
     environments[TASK].provider.trouble[0] = SandboxDiedError("the sandbox is gone")
     with live_server(tmp_path / "run", environments=environments) as server:
         async with dial(server) as socket:

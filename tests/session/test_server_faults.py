@@ -494,10 +494,11 @@ def test_what_breaks_on_the_server_is_raised_with_its_boundary(tmp_path):
             env.reset(seed=0)
         del trouble["reset"]
         env.reset(seed=0)
+        environments[TASK].provider.trouble_passes = True
         trouble[0] = SandboxDiedError("the sandbox is gone")
         with pytest.raises(SandboxDiedError, match="the sandbox is gone"):
             env.step(ADD)
-        trouble.clear()
+        environments[TASK].provider.trouble_passes = False
         trouble["check"] = True
         env.reset(seed=0)
         with pytest.raises(VerifierError, match="ZeroDivisionError in n"):

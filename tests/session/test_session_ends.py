@@ -21,7 +21,8 @@ from agentgym.errors import PolicyError, RecordError, SandboxDiedError
 from agentgym.eval.results import build_results
 from agentgym.eval.settings import Settings
 from agentgym.record.store import RunStore
-from agentgym.records import Action
+from agentgym.records import Action, Verdict
+from agentgym.rollout import repetition
 from agentgym.session import session as session_module
 from agentgym.session.answers import Failure, FailureCode, Reply, Score
 from agentgym.session.server import SessionServer
@@ -94,10 +95,10 @@ async def test_scores_are_told_only_if_the_server_tells_them(store):
 
 @pytest.mark.parametrize("moment", ["reset", 1, "grade"])
 async def test_what_breaks_is_told_and_recorded(store, moment):
-    provider = {"trouble": {moment: SandboxDiedError("it is gone")}}
+    provider = {"trouble": {moment: SandboxDiedError("it is gone")}, "trouble_passes": moment == 1}
     session = opened(store, provider=provider)
     answers = [await session.reset()]
-    for action in (ADD, SUBMIT):
+    for action in (ADD, ADD, SUBMIT):
         answers.append(await session.step("e1", action))
     broken = [answer for answer in answers if isinstance(answer, Failure)]
     assert {answer.code for answer in broken} == {FailureCode.UNSCORED}
@@ -315,3 +316,20 @@ async def test_a_session_ends_at_its_deadline(store):
     assert row.log == "truncated after 0 steps: the session had 0.2 s\n"
     assert (await session.reset()).code is FailureCode.SESSION_OVER
     assert (await session.step(id, ADD)).code is FailureCode.EPISODE_OVER
+
+
+@pytest.mark.parametrize("passes", [False, True])
+async def test_what_a_caller_s_actions_break_each_time_has_failed(store, monkeypatch, passes):
+    zero = Verdict("scored", outcome=False, score=0.0)
+    monkeypatch.setattr(repetition, "failed_verdict", lambda instance, why: zero)
+    gone = {"trouble": {1: SandboxDiedError("gone")}, "trouble_passes": passes}
+    session, id = await begun(store, provider=gone)
+    await session.step(id, ADD)
+    end = await session.step(id, ADD)
+    row = store.episode(1)
+    if passes:
+        assert (end.code, end.status) == (FailureCode.UNSCORED, "error:sandbox")
+    else:
+        assert (end.code, end.score.score) == (FailureCode.EPISODE_OVER, 0.0)
+        assert "executed again" in row.log
+    assert row.verdict.status == ("error:sandbox" if passes else "scored")

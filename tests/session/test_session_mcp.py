@@ -304,7 +304,7 @@ async def test_a_first_answer_that_was_lost_comes_again_as_it_was(store):
 
 @pytest.mark.parametrize("moment", ["reset", 0])
 async def test_what_breaks_is_told_at_every_call(store, moment):
-    provider = {"trouble": {moment: SandboxDiedError("it is gone")}}
+    provider = {"trouble": {moment: SandboxDiedError("it is gone")}, "trouble_passes": moment == 0}
     async with Client(adapter_of(store, provider=provider).server) as client:
         for _ in range(2):
             seen = await client.call_tool("add", {"n": 2})
