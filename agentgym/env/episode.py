@@ -15,7 +15,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from agentgym.env import suspension
+from agentgym.env import sealing, suspension
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import EndedEpisode, OnEnd
 from agentgym.env.execution import Execution
@@ -333,7 +333,7 @@ class Episode:
                 verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
                 return await to_thread(versioned, verdict, self.instance.task)
             try:
-                after = await parts.seal()
+                after = await sealing.seal(parts)
             except SandboxLimitError as error:
                 return await self._not_judged(error)
             return await self._judge(after, over=True, grading=grading)
@@ -370,7 +370,7 @@ class Episode:
         provider, prepared = self.environment.provider, self._parts.prepared
         try:
             try:
-                changes = await provider.compare(prepared.snapshot, after)
+                changes = await sealing.compare(self._parts, after)
             except SandboxLimitError as error:
                 return await self._not_judged(error)
             end = EpisodeEnd(

@@ -156,7 +156,8 @@ class GuardedRules:
             rules = self._task.open_episode(context)
             try:
                 await rules.begin(sandbox)
-                return sound_verdict(await rules.finish(sandbox, gave_up=False)).scored
+                # Some formats judge nothing of an episode that neither side has ended.
+                return sound_verdict(await rules.finish(sandbox, gave_up=True)).scored
             finally:
                 _close(rules)
         finally:

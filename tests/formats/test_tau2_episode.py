@@ -200,6 +200,53 @@ async def test_a_judge_decides_sentences_over_the_conversation() -> None:
     assert out.status == "error:verifier"
 
 
+class Undecided(Reader):
+    """A judge that cannot tell, whatever it reads."""
+
+    def decide(self, criterion: Criterion, exhibits: Sequence[Exhibit], **how: object) -> Judgement:
+        return Judgement(Met.UNCLEAR, "", 0.0, "", (), (), self.name)
+
+
+async def test_what_a_judge_cannot_decide_is_not_met() -> None:
+    verdict = await play(
+        "judged-by-model", *solution("judged-by-model"), judge=Undecided("anything")
+    )
+    assert (verdict.status, verdict.outcome, verdict.score) == ("scored", False, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        ("", "scored"),
+        ("        raise OSError('the assertion is broken')\n", "error:verifier"),
+    ],
+)
+async def test_a_conversation_that_cannot_be_repeated_is_the_agents_unless_the_task_is_broken(
+    tmp_path: Path, fault: str, status: str
+) -> None:
+    copy = Path(shutil.copytree(LIBRARY, tmp_path / "copy"))
+    code = copy / "src/tau2/domains/library/environment.py"
+    text = code.read_text().replace('/ "library"', '/ "attic"')
+    text = text.replace('_tool("find", ["title"])', '_tool("number", ["title"])')
+    asserts = "    def run_env_assertion(self, wanted, raise_assertion_error):\n"
+    code.write_text(text.replace(asserts, asserts + fault))
+    for kind in ("src", "data"):
+        folder = copy / kind / "tau2" / "domains"
+        (folder / "library").rename(folder / "attic")
+    write(copy, ["reader-pays"], "attic")
+    env = Environment(find_task("tau2-attic/reader-pays-v1"), NoSandboxProvider())
+    try:
+        episode = await env.start(0)
+        await episode.step(Action("number", {"title": "Tides"}))
+        over = (await episode.step(SUBMIT)).verdict
+        assert over is not None
+        assert (over.status, over.score) == (status, 0.0)
+        assert over.checkpoints[0].message.count("number answered")
+    finally:
+        await env.close()
+        shutil.rmtree(catalogue.imported_dir() / "tasks" / "tau2-attic")
+
+
 async def test_failing_calls_are_observations() -> None:
     env = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
     try:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
 import tarfile
 import threading
+import time
 
 import docker
 import pytest
 
 from agentgym.errors import SandboxError
 from agentgym.records import Limits, Recipe
-from agentgym.sandbox.docker.layer import Allowance, pack, write_image
+from agentgym.sandbox.docker import guest
+from agentgym.sandbox.docker.allowance import Allowance, Watched
+from agentgym.sandbox.docker.layer import pack, write_image
 from agentgym.sandbox.docker.provider import DockerProvider
 from agentgym.sandbox.layers.size import size
 
@@ -121,5 +125,44 @@ async def test_a_seal_takes_no_more_than_the_disk_limit(docker_root, caplog):
         assert sorted(set(sizes)) == [0, 30 * MB] and sizes.count(30 * MB) == 1
         assert tree.read("/root/z") == b"x\n"
         await provider.discard(snapshot)
+    finally:
+        await provider.close()
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("late", ["copying", "loading"])
+async def test_a_seal_that_takes_too_long_keeps_the_small_files(
+    docker_root, caplog, monkeypatch, late
+):
+    """Two agents that wrote gigabytes each had no score, because neither was sealed in time."""
+    provider = DockerProvider(docker_root)
+    read, waits = Watched.read, {"copying": 60 * MB, "loading": 64 << 10}
+
+    def slowly(file, size=-1):
+        found = read(file, size)
+        if isinstance(file._file.name, int) is (late == "loading"):
+            time.sleep(len(found) / waits[late])
+        return found
+
+    try:
+        box = await provider.start(Recipe("host", limits=Limits(disk_mb=512)))
+        script = "echo x > /root/z; head -c 200M /dev/zero > /root/large; echo y > /root/a"
+        assert (await box.exec(["/bin/sh", "-c", script])).exit_code == 0
+        monkeypatch.setattr(guest, "_WHOLE_S", 1.5)
+        monkeypatch.setattr(guest, "_REDUCED_BYTES", MB)
+        monkeypatch.setattr(Watched, "read", slowly)
+        snapshot = await box.seal()
+        assert "were not copied within 1.5 s" in caplog.text
+        tree = await provider.open_tree(snapshot)
+        assert tree.stat("/root/large").size == 0
+        assert (tree.read("/root/z"), tree.read("/root/a")) == (b"x\n", b"y\n")
+        await provider.discard(snapshot)
+        label = f"agentgym.owner={provider._store.owner}"
+        for _ in range(100):
+            if not docker.from_env().api.images(filters={"label": label, "dangling": True}):
+                break
+            await asyncio.sleep(0.1)
+        else:
+            pytest.fail("the image of the copy that took too long is left")
     finally:
         await provider.close()

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from agentgym.env.control import MESSAGE_USER
-from agentgym.errors import TaskError, UnsupportedError
+from agentgym.errors import TaskError, UnsupportedError, VerifierError
 from agentgym.formats.tau2.domain_services import CustomerWorld, TalkServices
-from agentgym.formats.tau2.process import World
+from agentgym.formats.tau2.process import World, WorldGoneError
 from agentgym.formats.tau2.reward import judge
 from agentgym.formats.tau2.rules import Tau2Rules
 from agentgym.formats.tau2.talk import Talk
@@ -100,7 +100,9 @@ class Tau2Episode:
         """Judge the conversation.
 
         Raises:
-            TaskError: A world did not answer.
+            VerifierError: The conversation cannot be repeated, or a world took too long. The
+                agent's calls may have caused that.
+            TaskError: The process of the domain has ended.
         """
         return await in_thread(lambda: self._judged(gave_up))
 
@@ -109,18 +111,23 @@ class Tau2Episode:
         assert talk is not None and self.services is not None, "an episode begins before it ends"
         try:
             reached = self.services.hash
-        except TaskError:
-            if not talk.broken:
-                raise
-            return lost_verdict("world", talk.broken)
-        return replace(self._rewarded(talk, gave_up), state_hash=reached)
+        except TaskError as error:
+            if talk.broken:
+                return lost_verdict("world", talk.broken)
+            raise _doubtful(error) from error
+        try:
+            return replace(self._rewarded(talk, gave_up), state_hash=reached)
+        except WorldGoneError as error:
+            raise _doubtful(error) from error
 
     def _rewarded(self, talk: Talk, gave_up: bool) -> Verdict:
         rules = self._rules
         if not (self._ended or gave_up):
             return lost_verdict("ended", UNFINISHED)
         reward = judge(rules.domain.process, rules.task, talk.messages)
-        if reward.value is None and not reward.broken:
+        if reward.broken:
+            raise VerifierError(reward.broken)
+        if reward.value is None:
             reward = with_judge(reward, talk.messages, self._judge or judge_from_environment())
         return customer_verdict(reward, gave_up=gave_up)
 
@@ -129,6 +136,11 @@ class Tau2Episode:
         world, self._world = self._world, None
         if world is not None:
             world.close()
+
+
+def _doubtful(error: TaskError) -> TaskError | VerifierError:
+    """Return the error of a world as one that the agent may have caused, if only it has ended."""
+    return VerifierError(str(error)) if isinstance(error, WorldGoneError) else error
 
 
 def _line(message: Mapping[str, Any]) -> str:

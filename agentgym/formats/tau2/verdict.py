@@ -10,7 +10,15 @@ from typing import Any
 from agentgym.errors import VerifierError
 from agentgym.formats.tau2.reward import Reward
 from agentgym.protocols import Judge
-from agentgym.records import CheckpointResult, CheckStatus, Criterion, Exhibit, Phase, Verdict
+from agentgym.records import (
+    CheckpointResult,
+    CheckStatus,
+    Criterion,
+    Exhibit,
+    Met,
+    Phase,
+    Verdict,
+)
 from agentgym.verify.checking import tidy
 
 UNFINISHED = "tau2-bench gives nothing for a conversation that neither side ended"
@@ -56,7 +64,7 @@ def customer_verdict(reward: Reward, *, gave_up: bool) -> Verdict:
 def with_judge(
     reward: Reward, messages: Sequence[Mapping[str, Any]], judge: Judge | None
 ) -> Reward:
-    """Return a reward with its sentences judged; unchanged if no judge is set or gives an answer.
+    """Return a reward with its sentences judged; unchanged if no judge is set.
 
     Args:
         reward: Reward of the episode.
@@ -73,9 +81,8 @@ def with_judge(
         met = [judge.decide(Criterion(sentence), exhibits).met for sentence in reward.unjudged]
     except VerifierError as error:
         return replace(reward, broken=str(error))
-    if "unclear" in met and "no" not in met:
-        return reward
-    parts = {**reward.parts, "NL_ASSERTION": float("no" not in met)}
+    # Unclear is not met, as in a rubric: an agent can write what no judge can decide.
+    parts = {**reward.parts, "NL_ASSERTION": float(all(each is Met.YES for each in met))}
     return replace(reward, parts=parts, unjudged=())
 
 

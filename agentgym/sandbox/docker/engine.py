@@ -10,6 +10,7 @@ import contextlib
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import RawIOBase
 from typing import IO, Any
 
 from agentgym.errors import SandboxError, UnsupportedError
@@ -93,7 +94,7 @@ class Engine:
 
     # --- images ---
 
-    def load(self, archive: IO[bytes]) -> None:
+    def load(self, archive: IO[bytes] | RawIOBase) -> None:
         """Load an image archive (`docker save` format)."""
         with _reported("load a layer"):
             for message in self._api.load_image(archive):

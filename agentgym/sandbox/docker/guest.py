@@ -16,10 +16,11 @@ from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
 from agentgym.sandbox.carried_through import carried_through
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import kills, memory_group
+from agentgym.sandbox.docker.allowance import Allowance
 from agentgym.sandbox.docker.bases import host_folders, is_over_host
 from agentgym.sandbox.docker.entry import Entry, process_behind
 from agentgym.sandbox.docker.hostname import HOSTNAME, MountedHostname
-from agentgym.sandbox.docker.layer import Allowance, reached, uncover
+from agentgym.sandbox.docker.layer import reached, uncover
 from agentgym.sandbox.docker.store import ImageStore
 from agentgym.sandbox.hidden import hidden_folders
 from agentgym.sandbox.layers.access import layers_bounded
@@ -36,6 +37,9 @@ _log = logging.getLogger(__name__)
 
 _LAYER_BYTES = 16 << 30
 _SLACK_BYTES = 1 << 20
+# Longest time for a copy of all files of an ended guest, and how many bytes a shorter copy keeps.
+_WHOLE_S = 180.0
+_REDUCED_BYTES = 64 << 20
 _START_S = 30.0
 _END_S = 2.0
 _CAUSE_S = 1.0
@@ -250,7 +254,7 @@ class DockerSandbox(Supervised):
         # An image has no holes.
         async with self._store.disk.copying(lambda: size_of(self._upper, apparent=True)):
             async with self._frozen():
-                finish = await self._freeze_aside()
+                finish = await self._freeze_aside(threading.Event(), self._limit_bytes)
             return await self._as_snapshot(finish)
 
     def _lost(self) -> None:
@@ -275,28 +279,51 @@ class DockerSandbox(Supervised):
         await self._halt()
         if self._upper:
             await self._make_room(self._store.disk)
-        snapshot = await self._as_snapshot(await self._freeze_aside())
+        try:
+            async with asyncio.timeout(_WHOLE_S):
+                snapshot = await self._copied(self._limit_bytes)
+        except TimeoutError:
+            # An agent may write more than this machine copies in time, above all in several
+            # episodes at once. Without its largest files the episode can be judged.
+            _log.warning(
+                "warning: sandbox %s: its files were not copied within %g s", self.id, _WHOLE_S
+            )
+            snapshot = await self._copied(_REDUCED_BYTES)
         await self.close()
         return snapshot
 
-    async def _freeze_aside(self) -> Callable[[], str]:
-        """Freeze in a thread, which ends soon after its waiter is cancelled."""
+    async def _copied(self, limit_bytes: int) -> Snapshot:
+        """Return a snapshot of the ended guest's files; if cancelled, the copy ends soon."""
         stopped = threading.Event()
         try:
-            return await to_thread(self._freeze, stopped)
-        finally:
+            finish = await self._freeze_aside(stopped, limit_bytes)
+            return await carried_through(self._as_snapshot(finish), self._release)
+        except asyncio.CancelledError:
             stopped.set()
+            raise
+
+    @property
+    def _limit_bytes(self) -> int:
+        """The allowed size of the files of a snapshot, holes included."""
+        limit_mb = self.recipe.limits.disk_mb
+        return _LAYER_BYTES if limit_mb is None else limit_mb * 2**20 + _SLACK_BYTES
+
+    async def _freeze_aside(self, stopped: threading.Event, limit_bytes: int) -> Callable[[], str]:
+        """Freeze in a thread, which ends soon after its waiter is cancelled."""
+        try:
+            return await to_thread(self._freeze, stopped, limit_bytes)
+        except BaseException:
+            stopped.set()
+            raise
 
     @reached()
-    def _freeze(self, stopped: threading.Event) -> Callable[[], str]:
+    def _freeze(self, stopped: threading.Event, limit_bytes: int) -> Callable[[], str]:
         if not self._container:
             raise SandboxDiedError(f"sandbox {self.id} is closed")
 
         if self._descends:
             with layers_bounded():
                 check_copyable(self._upper)
-        limit_mb = self.recipe.limits.disk_mb
-        limit_bytes = _LAYER_BYTES if limit_mb is None else limit_mb * 2**20 + _SLACK_BYTES
         allowance = Allowance(limit_bytes, stopped.is_set)
 
         differs = self._hostname.difference(self._folders(self._image))

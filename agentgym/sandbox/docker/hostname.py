@@ -14,7 +14,8 @@ import stat
 import tarfile
 from pathlib import Path
 
-from agentgym.sandbox.docker.layer import Allowance, add_file
+from agentgym.sandbox.docker.allowance import Allowance
+from agentgym.sandbox.docker.layer import add_file
 from agentgym.sandbox.layers.changes import compare
 from agentgym.sandbox.layers.stack import TRUSTED_OPAQUE, Stack
 

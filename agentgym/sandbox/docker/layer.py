@@ -9,7 +9,6 @@ container, without POSIX ACLs and with times cut to seconds.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import io
 import json
@@ -18,20 +17,19 @@ import platform
 import shutil
 import stat
 import tarfile
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
 from agentgym.errors import SandboxError
+from agentgym.sandbox.docker.allowance import Allowance, Watched
 from agentgym.sandbox.layers.attributes import attributes, is_keyword
 from agentgym.sandbox.layers.changes import compare
 from agentgym.sandbox.layers.delta import set_time
 from agentgym.sandbox.layers.stack import (
     TRUSTED_OPAQUE,
     Stack,
-    entries,
     is_opaque,
     is_whiteout,
     scan,
@@ -56,99 +54,6 @@ def reached() -> Iterator[None]:
 
 
 # --- from a directory to an image ------------------------------------------------------------
-
-
-class Allowance:
-    """The allowed size of the files in a new layer, with holes, because an image has no holes.
-
-    Args:
-        limit_bytes: Limit of all files together.
-        stopped: Returns whether the caller has given up the layer.
-
-    Attributes:
-        left_out: Names of the files that did not fit; the layer has them empty.
-        too_deep: Whether folders are nested deeper than a path can name; the layer lacks them.
-    """
-
-    def __init__(self, limit_bytes: int, stopped: Callable[[], bool] = lambda: False) -> None:
-        self.left_out: list[str] = []
-        self.too_deep = False
-        self._left = limit_bytes
-        self._stopped = stopped
-        # Of the largest files that fit: their size, and how many of this size fit.
-        self._largest: int | None = None
-        self._of_largest = 0
-
-    def measure(self, folder: str) -> None:
-        """Look at all files below a folder; if they do not all fit, the largest are left out.
-
-        If it were the last ones, a guest could choose by its holes which file no judge sees.
-
-        Raises:
-            SandboxError: The caller has given up the layer.
-        """
-        sizes = array("q", self._sizes(folder))
-        if sum(sizes) <= self._left:
-            return
-        left, self._largest = self._left, 0
-        for size in sorted(sizes):
-            left -= size
-            if left < 0:
-                break
-            self._of_largest = self._of_largest + 1 if size == self._largest else 1
-            self._largest = size
-
-    def _sizes(self, folder: str) -> Iterator[int]:
-        """Yield the sizes of the regular files in a folder, of a file with several names once."""
-        seen: set[int] = set()
-        levels: list[tuple[str, list[str]]] = [("", [""])]
-        while levels:
-            place, names = levels[-1]
-            if not names:
-                levels.pop()
-                continue
-            self.go_on()
-            name = names.pop()
-            place += f"{name}/" if name else ""
-            inner = []
-            for name, info in self._entries(f"{folder}/{place}"):
-                if stat.S_ISDIR(info.st_mode):
-                    inner.append(name)
-                if stat.S_ISREG(info.st_mode) and (info.st_nlink == 1 or info.st_ino not in seen):
-                    if info.st_nlink > 1:
-                        seen.add(info.st_ino)
-                    yield info.st_size
-            levels.append((place, inner))
-
-    def _entries(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
-        try:
-            yield from entries(folder, whole=True)
-        except OSError as error:
-            if error.errno != errno.EOVERFLOW:
-                raise
-            self.too_deep = True
-
-    def take(self, name: str, size: int) -> bool:
-        """Return whether a file fits, and count it if so.
-
-        Raises:
-            SandboxError: The caller has given up the layer.
-        """
-        self.go_on()
-        fits = size <= self._left and (self._largest is None or size <= self._largest)
-        if fits and size == self._largest:
-            fits = self._of_largest > 0
-            self._of_largest -= 1
-        if fits:
-            self._left -= size
-        else:
-            self.left_out.append(name)
-        return fits
-
-    def go_on(self) -> None:
-        """Raise a SandboxError if the caller has given up the layer."""
-        if self._stopped():
-            raise SandboxError("freezing the files was stopped")
 
 
 def pack(
@@ -243,20 +148,9 @@ def _pack(
         archive.addfile(member)
     else:
         with open(path, "rb") as file:
-            archive.addfile(member, _Watched(file, allowance) if allowance else file)
+            archive.addfile(member, Watched(file, allowance) if allowance else file)
     if member.isdir() and is_opaque(path, opaque):
         archive.addfile(tarfile.TarInfo(f"{name}/{_OPAQUE_ENTRY}"))
-
-
-class _Watched(io.RawIOBase):
-    """A file whose reading can stop in the middle."""
-
-    def __init__(self, file: IO[bytes], allowance: Allowance) -> None:
-        self._file, self._allowance = file, allowance
-
-    def read(self, size: int = -1) -> bytes:
-        self._allowance.go_on()
-        return self._file.read(size)
 
 
 def _attributes(path: str, opaque: str) -> dict[str, bytes]:

@@ -28,6 +28,7 @@ from typing import IO
 from agentgym.claim import Claim, locked, sweep
 from agentgym.errors import SandboxError
 from agentgym.records import Bounds, Change, ChangeKind
+from agentgym.sandbox.docker.allowance import Allowance, Watched
 from agentgym.sandbox.docker.bases import (
     BASE,
     DEPTH,
@@ -39,7 +40,7 @@ from agentgym.sandbox.docker.bases import (
     root_name,
 )
 from agentgym.sandbox.docker.engine import OWNER, Engine
-from agentgym.sandbox.docker.layer import Allowance, is_untouched, pack, reached, write_image
+from agentgym.sandbox.docker.layer import is_untouched, pack, reached, write_image
 from agentgym.sandbox.docker.names import FOLDER, NamedImages, place_of, remove_owners
 from agentgym.sandbox.images import Image as BuiltImage
 from agentgym.sandbox.layer_names import MAX_LAYERS, layers_above
@@ -199,7 +200,7 @@ class ImageStore:
         @reached()
         def finish() -> str:
             with file:
-                self.engine.load(file)
+                self.engine.load(file if allowance is None else Watched(file, allowance))
             return self._shallow(made)
 
         return finish
