@@ -33,9 +33,9 @@ def script_policy(page: bytes) -> str:
     scripts = [*_digests(reader.scripts)]
     if reader.handlers:
         scripts += ["'unsafe-hashes'", *_digests(reader.handlers)]
-    # A page that evaluates texts does so on purpose.
+    # A page that evaluates texts does so on purpose, and a worker does not reach the page.
     allowed = " ".join(["'self'", "'unsafe-eval'", *scripts])
-    return f"script-src {allowed}; object-src 'none'"
+    return f"script-src {allowed}; worker-src 'self' blob:; object-src 'none'"
 
 
 class _Scripts(HTMLParser):
