@@ -147,7 +147,7 @@ class SiteApplication:
         response = static_file(folder, path, manifest.fallback)
         if not manifest.own_scripts or response.type != HTML:
             return response
-        policy = {"content-security-policy": script_policy(response.body)}
+        policy = {"content-security-policy": script_policy(response.body, manifest.handlers)}
         return replace(response, headers={**response.headers, **policy})
 
     def _request(

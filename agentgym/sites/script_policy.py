@@ -18,11 +18,12 @@ _PAGES: Final = 256
 
 
 @lru_cache(maxsize=_PAGES)
-def script_policy(page: bytes) -> str:
+def script_policy(page: bytes, handlers: tuple[str, ...] = ()) -> str:
     """Return the policy of a page, as the value of the header `Content-Security-Policy`.
 
     Args:
         page: Its HTML as UTF-8.
+        handlers: Further handlers of events that it may run.
     """
     text = page.decode("utf-8", "replace")
     for found, instead in _LINE_ENDS:
@@ -31,8 +32,9 @@ def script_policy(page: bytes) -> str:
     reader.feed(text)
     reader.close()
     scripts = [*_digests(reader.scripts)]
-    if reader.handlers:
-        scripts += ["'unsafe-hashes'", *_digests(reader.handlers)]
+    known = [*reader.handlers, *handlers]
+    if known:
+        scripts += ["'unsafe-hashes'", *_digests(known)]
     # A page that evaluates texts does so on purpose, and a worker does not reach the page.
     allowed = " ".join(["'self'", "'unsafe-eval'", *scripts])
     return f"script-src {allowed}; worker-src 'self' blob:; object-src 'none'"

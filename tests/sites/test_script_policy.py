@@ -48,6 +48,12 @@ def test_a_page_without_scripts_allows_those_of_its_host_alone():
     assert directives == ["script-src 'self' 'unsafe-eval'", *REST]
 
 
+def test_further_handlers_are_named():
+    first, *rest = script_policy(b"<p>plain", ("mark()",)).split("; ")
+    assert first == f"script-src 'self' 'unsafe-eval' 'unsafe-hashes' {digest('mark()')}"
+    assert rest == REST
+
+
 def site_with(folder, more, **files):
     place = folder / "envs" / "arcade" / "sites" / "game"
     (place / "dist").mkdir(parents=True)
@@ -71,7 +77,13 @@ async def test_pages_have_the_policy_where_the_site_says_so(tmp_path, own):
     assert "content-security-policy" not in script.headers
 
 
-def test_only_static_pages_can_be_held_to_their_scripts(tmp_path):
-    place = site_with(tmp_path, "own_scripts = true\n")
-    with pytest.raises(ConfigError, match="own_scripts needs a folder"):
-        load_site(place)
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("own_scripts = true\n", "own_scripts needs a folder"),
+        ('folder = "dist"\nhandlers = ["t"]\n', "handlers means own_scripts"),
+    ],
+)
+def test_only_static_pages_can_be_held_to_their_scripts(tmp_path, more, told):
+    with pytest.raises(ConfigError, match=told):
+        load_site(site_with(tmp_path, more))
