@@ -63,6 +63,17 @@ def parse_python(source: str | bytes) -> ast.Module:
         return ast.parse(source)
 
 
+def shown_python(node: ast.AST) -> str:
+    """Return a part of a syntax tree as text; only its kind if Python cannot write it.
+
+    It may be nested too deeply, or hold a number of more digits than Python writes.
+    """
+    try:
+        return ast.unparse(node)
+    except (RecursionError, ValueError):
+        return type(node).__name__
+
+
 def _decoded(source: bytes) -> str:
     """Return a file's text as Python reads it."""
     lines = io.BytesIO(re.sub(rb"\r\n?", b"\n", source))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -15,6 +16,12 @@ from agentgym.gui.scaling import Scale
 _CLEARED: Final = frozenset(("textbox", "combobox", "spinbutton"))
 _HOLD_S: Final = 10.0
 _TYPE_S: Final = 60.0
+_PIECE_CHARS: Final = 200
+"""Characters that are typed with one request. A dozen that the keyboard lacks takes a second."""
+
+_CHORD_S: Final = 2.0
+"""Seconds that a chord may take: one of the window manager waits twice for the screen."""
+
 _WHEEL_CLICKS: Final = 3
 _SELECTIONS: Final = 3
 
@@ -146,9 +153,25 @@ class Actions:
                 if not text:
                     await self._do("press", chords=[["Delete"]])
         if text:
-            await self._do("type", within_s=_TYPE_S, text=text)
+            await self._strike(text)
         if given.get("submit"):
             await self._do("press", chords=[["Enter"]])
+
+    async def _strike(self, text: str) -> None:
+        """Type a text in pieces, so that one of many different characters ends in time.
+
+        Raises:
+            Refusal: It takes too long; says how much of it was typed.
+        """
+        began_s = time.monotonic()
+        for start in range(0, len(text), _PIECE_CHARS):
+            if time.monotonic() - began_s > _TYPE_S:
+                raise Refusal(
+                    f"only the first {start} of {len(text)} characters were typed within "
+                    f"{_TYPE_S:g} s; type the rest with another call"
+                )
+            piece = text[start : start + _PIECE_CHARS]
+            await self._do("type", within_s=_TYPE_S, text=piece)
 
     async def _select_all(self, ref: int) -> None:
         """Select the text of the focused element; a busy application may miss the first keys."""
@@ -166,7 +189,7 @@ class Actions:
             raise Refusal("press needs a key")
         if "ref" in given:
             await self._do("click", **await self._of_element(given["ref"]))
-        await self._do("press", chords=chords)
+        await self._do("press", within_s=_CHORD_S * len(chords), chords=chords)
 
     async def _hold(self, given: dict[str, Any]) -> None:
         keys = _keys(given["keys"])

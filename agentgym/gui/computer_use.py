@@ -65,7 +65,15 @@ def decode_openai(given: Mapping[str, Any], units: ActionUnits = PAGES) -> Actio
     try:
         return _of_openai(given, units)
     except _WRONG as error:
-        raise ActionError(f"computer action {given!r:.300}: {error!r:.300}") from None
+        raise ActionError(f"computer action {_shown(given)}: {error!r:.300}") from None
+
+
+def _shown(given: Mapping[str, Any]) -> str:
+    """Return an action for a message; Python writes no number of more than 4,300 digits."""
+    try:
+        return f"{given!r:.300}"
+    except (ValueError, RecursionError):
+        return f"({type(given).__name__})"
 
 
 def _of_openai(given: Mapping[str, Any], units: ActionUnits) -> Action:
@@ -113,7 +121,7 @@ def decode_anthropic(given: Mapping[str, Any], units: ActionUnits = PAGES) -> Ac
     try:
         return _of_anthropic(given, units)
     except _WRONG as error:
-        raise ActionError(f"computer action {given!r:.300}: {error!r:.300}") from None
+        raise ActionError(f"computer action {_shown(given)}: {error!r:.300}") from None
 
 
 def _of_anthropic(given: Mapping[str, Any], units: ActionUnits) -> Action:

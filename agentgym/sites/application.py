@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from agentgym.errors import ServiceError, pass_interruptions
@@ -21,7 +22,8 @@ from agentgym.sites.body import BadRequestError, Fields, Upload, multipart, path
 from agentgym.sites.load import LoadedSite
 from agentgym.sites.pages import SHARED
 from agentgym.sites.request import Live, Request
-from agentgym.sites.response import Response
+from agentgym.sites.response import HTML, Response
+from agentgym.sites.script_policy import script_policy
 from agentgym.sites.session import COOKIE, Session
 from agentgym.sites.static_files import static_file
 from agentgym.threads import COMPUTING, FILES
@@ -134,11 +136,19 @@ class SiteApplication:
             if method != "GET":
                 raise BadRequestError(405, "the pages of this site are static")
             assert self._site.static is not None, "a site without views has static pages"
-            return static_file(self._site.static, path, self._site.manifest.fallback)
+            return self._static_page(self._site.static, path)
         view, parts = self._site.site.find(method, path)
         if method == "POST" and not session.is_own(request.fields.get("csrf")):
             raise BadRequestError(403, "the form has no valid token; load its page again")
         return view(request, **parts)
+
+    def _static_page(self, folder: Path, path: str) -> Response:
+        manifest = self._site.manifest
+        response = static_file(folder, path, manifest.fallback)
+        if not manifest.own_scripts or response.type != HTML:
+            return response
+        policy = {"content-security-policy": script_policy(response.body, manifest.handlers)}
+        return replace(response, headers={**response.headers, **policy})
 
     def _request(
         self, scope: ASGIMessage, method: str, path: str, session: Session, body: bytes

@@ -79,6 +79,8 @@ def test_several_calls_and_boxes_that_are_checked_already():
         "x = click('1')",
         "(" * 5_000,
         "noop(" + "-" * 5_000 + "1)",
+        "0x" + "f" * 5_000,
+        f"click('1', 0x{'f' * 5_000}, x.y)",
     ],
 )
 def test_other_texts_are_refused(text):
@@ -134,6 +136,7 @@ def test_computer_use_there_and_back(given, decode, encode):
         {"type": "drag", "path": []},
         {"action": "left_click", "coordinate": [1]},
         {"action": "scroll", "coordinate": None},
+        {"type": "click", "action": "drag", "coordinate": 10**5_000},
     ],
 )
 def test_unknown_computer_actions_are_refused(decode, given):

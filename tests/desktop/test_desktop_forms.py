@@ -263,6 +263,7 @@ def test_a_program_is_read_in_the_order_of_its_calls():
         "pyautogui.press(['a'] * 3)",
         "pyautogui.press('a', presses=10**6)",
         "pyautogui.hotkey()",
+        "x(lambda: 0x" + "f" * 5_000 + ")",
         "while True: pyautogui.press('a')",
         "for i in range(10**8): pass",
         "for i in range(200): pyautogui.press('a')",
@@ -318,6 +319,7 @@ def test_computer_13(told, tool, arguments):
         {"action_type": "TYPING"},
         {"action_type": "SCROLL"},
         {"action_type": "PRESS", "parameters": {"key": "volumeknob"}},
+        {"action_type": "PRESS", "parameters": {"key": 10**5_000}},
     ],
 )
 def test_what_computer_13_does_not_know_is_told(told):

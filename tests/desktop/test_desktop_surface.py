@@ -15,6 +15,7 @@ from agentgym.testing.surface import CHECKS
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="session")]
 NOTES = "/home/user/notes.txt"
+RUSSIAN = "Съешь же ещё этих мягких французских булок, да выпей чаю. СЪЕШЬ ЖЕ ЕЩЁ!"
 TEXT = "Größe <b> & 'x' \"y\" ~^` 🎉 日本語\n\tend"
 
 
@@ -41,6 +42,15 @@ async def test_text_of_any_script_is_typed_seen_and_saved(open_desk):
     assert (await desk.do("wait", seconds=0)).effect is Effect.NO_CHANGE
     await desk.do("press", keys="Control+A Control+C")
     assert (await desk.do("read_clipboard")).text == TEXT
+
+
+async def test_a_text_with_more_letters_than_there_are_free_keys_is_typed(open_desk):
+    desk = await open_desk(f"mousepad {NOTES}", files={NOTES: b""})
+    await desk.do("type", text=RUSSIAN)
+    await desk.do("type", text=RUSSIAN)
+    assert desk.nodes("textbox")[0]["value"] == 2 * RUSSIAN
+    seen = await desk.do("press", keys="\n")
+    assert seen.data["error"] == "" and desk.nodes("textbox")[0]["value"] == 2 * RUSSIAN + "\n"
 
 
 FORWARD = b"""

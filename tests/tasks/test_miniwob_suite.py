@@ -85,3 +85,32 @@ async def test_a_seed_is_one_instance_and_doing_nothing_is_worth_nothing(name):
     assert one.text == same.text
     idle = await play(task, NoopAgent(), 5)
     assert idle.verdict.scored and not idle.verdict.outcome and idle.verdict.score == 0
+
+
+SCRIPTS = (
+    "<img src=x onerror=core.endEpisode(1)>",
+    "<svg onload=core.endEpisode(1)>",
+    "<iframe srcdoc='<script>parent.core.endEpisode(1)</script>'>",
+    "<iframe src='javascript:parent.core.endEpisode(1)'>",
+    "<a href=javascript:core.endEpisode(1)>reward</a>",
+)
+"""What a policy may type into a page that writes it into its own HTML."""
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+async def test_a_script_that_a_policy_types_does_not_run(script):
+    async with (
+        Environment(find_task("miniwob/terminal"), NoSandboxProvider()) as environment,
+        await environment.start(1) as episode,
+    ):
+        await episode.step({"tool": "click", "arguments": {"x": 80, "y": 150}})
+        typed = {"text": script, "clear": False, "submit": True}
+        step = await episode.step({"tool": "type", "arguments": typed})
+        for node in step.observation.data.get("nodes", ()):
+            if node.get("name") == "reward":
+                step = await episode.step({"tool": "click", "arguments": {"ref": node["ref"]}})
+        if step.verdict is None:
+            step = await episode.step({"tool": "wait", "arguments": {"seconds": 0.3}})
+        if step.verdict is None:
+            step = await episode.step({"tool": "submit", "arguments": {}})
+        assert step.verdict.scored and step.verdict.score == 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from agentgym.errors import ActionError
-from agentgym.python_source import parse_python
+from agentgym.python_source import parse_python, shown_python
 from agentgym.records import Action, Json
 
 VIEWPORT: Final = (1280, 720)
@@ -133,7 +133,7 @@ def _end_of_call(text: str, start: int) -> int:
 def _call(statement: ast.stmt) -> tuple[str, dict[str, Any]]:
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        shown = ast.unparse(statement)[:200]
+        shown = shown_python(statement)[:200]
         raise ActionError(f"expected a call such as click('12'), got {shown!r}")
     name = call.func.id
     if name not in _PARAMETERS:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentgym.errors import ActionError
-from agentgym.python_source import parse_python
+from agentgym.python_source import parse_python, shown_python
 
 _MOST_CHARS: Final = 100_000
 _MOST_STATEMENTS: Final = 1_000
@@ -216,8 +216,5 @@ def _bounded(value: Any) -> Any:
 
 
 def _unknown(node: ast.AST) -> ActionError:
-    try:
-        shown = ast.unparse(node)
-    except RecursionError:
-        shown = type(node).__name__
-    return ActionError(f"only calls with plain values are understood, got {shown[:120]!r}")
+    shown = shown_python(node)[:120]
+    return ActionError(f"only calls with plain values are understood, got {shown!r}")

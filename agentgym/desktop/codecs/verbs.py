@@ -27,6 +27,7 @@ _MOST_CLICKS: Final = 3
 _MOST_WHEEL: Final = 100
 _MOST_SECONDS: Final = 10.0
 _MOST_REPEATS: Final = 100
+_SHOWN: Final = 10**60
 _BUTTONS: Final = {"left": "left", "primary": "left", "right": "right", "secondary": "right"} | {
     "middle": "middle"
 }
@@ -76,8 +77,9 @@ def parameters_of(name: str) -> tuple[str, ...]:
 
 
 def shown(value: object) -> str:
-    """Return a value for a message; of lists, which may be huge, the type only."""
-    plain = isinstance(value, str | float | bool | None) or type(value) is int
+    """Return a value for a message; of lists and numbers that may be huge, the type only."""
+    plain = isinstance(value, str | float | bool | None)
+    plain = plain or (type(value) is int and abs(value) < _SHOWN)
     return f"{str(value)[:60]!r}" if plain else f"a {type(value).__name__}"
 
 

@@ -131,7 +131,7 @@ class Keyboard:
         return self._places[keysym]
 
     def _code_of_character(self, character):
-        keysym = keysym_of(character)
+        keysym = _special(character)
         if keysym not in self._places:
             self._borrow([character])
         return self._places[keysym]
@@ -164,20 +164,23 @@ class Keyboard:
         """Type a text, characters that the layout lacks included."""
         rest = text
         while rest:
-            missing, end = [], 0
-            for character in rest:
-                keysym = _special(character)
-                if keysym not in self._places and character not in missing:
-                    if len(missing) == len(self._free):
-                        break
-                    missing.append(character)
-                end += 1
-            if missing:
-                self._borrow(missing)
-            for character in rest[:end]:
+            part = self._part(rest)
+            self._borrow(part)
+            for character in part:
                 self._strike(*self._places[_special(character)])
             self._display.sync()
-            rest = rest[end:]
+            rest = rest[len(part) :]
+
+    def _part(self, text):
+        """Return the beginning of a text for which there are key codes enough at one time."""
+        lent = set()
+        for end, character in enumerate(text):
+            keysym = _special(character)
+            if keysym not in self._places or keysym in self._borrowed:
+                lent.add(keysym)
+            if len(lent) > len(self._free):
+                return text[:end]
+        return text
 
     def _strike(self, code, shifted):
         shift = self._places[XK.XK_Shift_L][0]
@@ -191,17 +194,22 @@ class Keyboard:
                 self.press(shift, False)
 
     def _borrow(self, characters):
-        """Put characters on free key codes, instead of those that were there longest."""
+        """Put the characters that have no key on free key codes.
+
+        Where too few are left, those that other characters had are taken.
+        """
+        needed = list(dict.fromkeys(map(_special, characters)))
+        missing = [keysym for keysym in needed if keysym not in self._places]
+        if not missing:
+            return
         self._display.sync()
         self._calm()
-        if len(self._borrowed) + len(characters) > len(self._free):
+        if len(self._borrowed) + len(missing) > len(self._free):
             time.sleep(_DRAIN_S)
-            for keysym in self._borrowed:
-                del self._places[keysym]
-            self._borrowed.clear()
+            for keysym in set(self._borrowed).difference(needed):
+                del self._places[keysym], self._borrowed[keysym]
         codes = [code for code in self._free if code not in self._borrowed.values()]
-        for character, code in zip(characters, codes):
-            keysym = keysym_of(character)
+        for keysym, code in zip(missing, codes):
             self._display.change_keyboard_mapping(code, [(keysym, keysym)])
             self._borrowed[keysym] = code
             self._places[keysym] = (code, False)

@@ -6,6 +6,7 @@ of the user can end them.
 
 import os
 import pwd
+import stat
 import subprocess
 import time
 
@@ -15,6 +16,7 @@ _USER = "user"
 _DISPLAY = "/tmp/.X11-unix/X0"
 _APPLICATIONS = "/home/user/.config/desktop/session"
 _SETTINGS = ("SAL_", "GTK_", "GSETTINGS_", "XDG_CURRENT", "GDK_", "GNOME_", "MOZ_")
+_SESSION_BYTES = 65_536
 _WINDOW_S = 25.0
 _POLL_S = 0.02
 _START_S = 20.0
@@ -75,9 +77,11 @@ class Session:
 
     def spawn(self, argv):
         """Start a program of the user."""
+        # In a fork an agent may have closed or removed the home.
+        home = self._home if os.access(self._home, os.X_OK) else "/"
         return subprocess.Popen(
             argv,
-            cwd=self._home,
+            cwd=home,
             env=self.environment,
             user=self.uid,
             group=self._gid,
@@ -91,11 +95,15 @@ class Session:
     def applications(self):
         """Return the lines of the session's file: what is open when the agent comes."""
         try:
-            with open(_APPLICATIONS, encoding="utf-8", errors="replace") as file:
-                lines = [line.strip() for line in file.read(65_536).splitlines()]
+            # In a fork an agent has had the file. Opening a pipe would wait for its writer.
+            with open(_APPLICATIONS, "rb", opener=lambda p, f: os.open(p, f | os.O_NONBLOCK)) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return []
+                text = file.read(_SESSION_BYTES).decode("utf-8", "replace")
         except OSError:
             return []
-        return [line for line in lines if line and not line.startswith("#")]
+        lines = [line.strip() for line in text.splitlines()]
+        return [line for line in lines if line and not line.startswith("#") and "\0" not in line]
 
     def launch(self, line, windows, settle):
         """Start a command and wait until it has opened a window that stays.
