@@ -69,9 +69,7 @@ def build_results(store: RunStore, episodes: Sequence[EpisodeRow] | None = None)
     for row in rows:
         by_agent.setdefault(row.plan.agent, []).append(row)
     happened = _by_episode(store.events())
-    summary = {
-        agent: _summary(own, trials, happened, shortest) for agent, own in by_agent.items()
-    }
+    summary = {agent: _summary(own, trials, happened, shortest) for agent, own in by_agent.items()}
     return {
         "schema": SCHEMA,
         "agentgym": __version__,
@@ -175,7 +173,9 @@ def _summary(
         for episode, happened in own.items()
         if any(event.kind is StepEventKind.FAULT for event in happened)
     }
-    turns = [event.turn for happened in own.values() for event in happened if event.turn is not None]
+    turns = [
+        event.turn for happened in own.values() for event in happened if event.turn is not None
+    ]
     done = [row for row in rows if row.verdict is not None]
     scored: dict[str, list[Verdict]] = {row.plan.task: [] for row in rows}
     tried: dict[str, list[float]] = {row.plan.task: [] for row in rows}
