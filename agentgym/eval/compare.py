@@ -217,11 +217,11 @@ def _of_run(folder: Path) -> Iterator[Contestant]:
         rows = [row for row in store.episodes() if row.parent is None]
     finally:
         store.close()
-    for agent in dict.fromkeys(row.plan.agent for row in rows):
-        cells: dict[Cell, list[EpisodeRow]] = {}
-        for row in rows:
-            if row.plan.agent == agent:
-                cells.setdefault((row.plan.task, row.plan.seed), []).append(row)
+    by_agent: dict[str, dict[Cell, list[EpisodeRow]]] = {}
+    for row in rows:
+        cells = by_agent.setdefault(row.plan.agent, {})
+        cells.setdefault((row.plan.task, row.plan.seed), []).append(row)
+    for agent, cells in by_agent.items():
         yield Contestant(agent, agent, folder, settings, cells)
 
 

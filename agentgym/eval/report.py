@@ -33,6 +33,9 @@ ALL_STEPS_UP_TO = 500
 MOST_EPISODES = 4_000
 """Largest number of episodes on the page; a browser opens no page of 100,000."""
 
+MOST_AGENTS = 100
+"""Largest number of agents in the tables of the page; the map has a cell for each and each task."""
+
 MOST_FIELDS = 40
 """Largest number of arguments, facts, events or nudges of a step that are shown."""
 
@@ -117,7 +120,7 @@ def _page(store: RunStore) -> dict[str, Any]:
     episodes = store.episodes()
     results = build_results(store, episodes)
     rows = [row for row in episodes if row.parent is None]
-    agents = list(results["summary"])
+    agents = list(islice(results["summary"], MOST_AGENTS))
     done = sum(row.verdict is not None for row in rows)
     errors = sum(row.verdict is not None and not row.verdict.scored for row in rows)
     finished = sum(row.verdict is not None for row in episodes)

@@ -60,15 +60,16 @@ def build_results(store: RunStore, episodes: Sequence[EpisodeRow] | None = None)
     trials = 1 + max((row.plan.trial for row in rows), default=0)
     if not 0 < trials <= max(1, len(rows)):
         raise RecordError(f"{store.folder} is damaged: {len(rows)} episodes, one of trial {trials}")
-    events, shortest = store.events(), _shortest(rows)
-    # A run may have 100,000 tasks: each is looked up, not searched for in all episodes.
+    shortest = _shortest(rows)
+    # A run may have 100,000 tasks or agents: each is looked up, not searched for in all episodes.
     by_task: dict[str, list[EpisodeRow]] = {row.plan.task: [] for row in rows}
     for row in every:
         by_task.setdefault(row.plan.task, []).append(row)
-    summary = {
-        agent: _summary([row for row in rows if row.plan.agent == agent], trials, events, shortest)
-        for agent in dict.fromkeys(row.plan.agent for row in rows)
-    }
+    by_agent: dict[str, list[EpisodeRow]] = {}
+    for row in rows:
+        by_agent.setdefault(row.plan.agent, []).append(row)
+    happened = _by_episode(store.events())
+    summary = {agent: _summary(own, trials, happened, shortest) for agent, own in by_agent.items()}
     return {
         "schema": SCHEMA,
         "agentgym": __version__,
@@ -133,6 +134,13 @@ def _shortest(rows: Sequence[EpisodeRow]) -> dict[tuple[str, int], int]:
     return found
 
 
+def _by_episode(events: Iterable[tuple[int, StepEvent]]) -> dict[int, list[StepEvent]]:
+    found: dict[int, list[StepEvent]] = {}
+    for episode, event in events:
+        found.setdefault(episode, []).append(event)
+    return found
+
+
 def _path_efficiency(
     rows: Sequence[EpisodeRow], shortest: Mapping[tuple[str, int], int]
 ) -> float | None:
@@ -148,7 +156,7 @@ def _path_efficiency(
 def _summary(
     rows: Sequence[EpisodeRow],
     k: int,
-    events: Sequence[tuple[int, StepEvent]],
+    events: Mapping[int, Sequence[StepEvent]],
     shortest: Mapping[tuple[str, int], int],
 ) -> dict[str, Any]:
     """Summarise the rows of one agent, planned with `k` trials of every task.
@@ -156,12 +164,18 @@ def _summary(
     Args:
         rows: Episodes of the agent.
         k: Trials of every task.
-        events: Events around all agents, each with the id of its episode.
+        events: Events around all agents by the id of their episode.
         shortest: Steps of the solution by task and seed.
     """
-    own = {row.id for row in rows}
-    faulted = {episode for episode, what in events if what.kind is StepEventKind.FAULT}
-    turns = [what.turn for episode, what in events if episode in own and what.turn is not None]
+    own = {row.id: events.get(row.id, ()) for row in rows}
+    faulted = {
+        episode
+        for episode, happened in own.items()
+        if any(event.kind is StepEventKind.FAULT for event in happened)
+    }
+    turns = [
+        event.turn for happened in own.values() for event in happened if event.turn is not None
+    ]
     done = [row for row in rows if row.verdict is not None]
     scored: dict[str, list[Verdict]] = {row.plan.task: [] for row in rows}
     tried: dict[str, list[float]] = {row.plan.task: [] for row in rows}

@@ -14,6 +14,9 @@ from typing import Final
 from agentgym.record.store import EpisodeRow, RunStore
 
 _MOST: Final = 60
+"""Largest number of measures of a grader."""
+
+_MOST_GRADERS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class MeasureTable:
 def measure_tables(store: RunStore, rows: Sequence[EpisodeRow]) -> list[MeasureTable]:
     """Return a table for each grader that stated measures, by its name.
 
+    Of many graders the first ones have a table, and of many measures the first ones are in it.
+
     Raises:
         RecordError: A grading is damaged.
     """
@@ -41,12 +46,15 @@ def measure_tables(store: RunStore, rows: Sequence[EpisodeRow]) -> list[MeasureT
     values: dict[str, dict[str, dict[str, list[float]]]] = {}
     for row in rows:
         for grading in store.history.newest_gradings(row.id):
-            if (stated := grading.measured) is None:
+            is_known = grading.grader in graded or len(graded) < _MOST_GRADERS
+            if (stated := grading.measured) is None or not is_known:
                 continue
             count = graded.setdefault(grading.grader, {})
             count[row.plan.agent] = count.get(row.plan.agent, 0) + 1
             by_name = values.setdefault(grading.grader, {})
-            for name, value in [*stated.measures.items()][:_MOST]:
+            for name, value in stated.measures.items():
+                if name not in by_name and len(by_name) >= _MOST:
+                    continue
                 by_agent = by_name.setdefault(name, {})
                 if value is not None:
                     by_agent.setdefault(row.plan.agent, []).append(value)

@@ -35,6 +35,9 @@ LIMITS: Final = ObservationLimits(
 )
 """Limits of an observation cut to these bounds: 4 bytes a character, and a remark."""
 
+_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO", "PPM")
+"""Formats that Pillow decodes itself; it would have Ghostscript of this machine draw PostScript."""
+
 _MOST_PIXELS: Final = 40_000_000
 """Largest number of pixels of a picture that is decoded."""
 
@@ -91,7 +94,8 @@ def bounded_data(name: str, value: Json, most: int = MAX_DATA) -> dict[str, Json
 def pixels(data: bytes, width: int = MAX_SIDE, height: int = MAX_SIDE) -> Image | None:
     """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB.
 
-    None if the data is not a picture, cannot be decoded, or has more than 40 million pixels.
+    None if the data is not a picture of a usual format, cannot be decoded, or has more than 40
+    million pixels.
 
     Args:
         data: Content of the file.
@@ -99,7 +103,7 @@ def pixels(data: bytes, width: int = MAX_SIDE, height: int = MAX_SIDE) -> Image 
         height: Largest height in pixels, likewise.
     """
     try:
-        with Pictures.open(io.BytesIO(data)) as image:
+        with Pictures.open(io.BytesIO(data), formats=_FORMATS) as image:
             if image.width * image.height > _MOST_PIXELS:
                 return None
             shown = image.convert("RGB")

@@ -61,8 +61,16 @@ def ask(
 
     Raises:
         GuestFileError: The reader raised, crashed, took too long or too much memory, or
-            answered more than 16 MiB.
+            answered more than 16 MiB; or the question is nested too deeply.
+        ValueError: A name is not the name of a file in a folder.
     """
+    for name in files:
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise ValueError(f"expected the name of a file, got {name!r}")
+    try:
+        asked = json.dumps(order).encode()
+    except RecursionError:
+        raise GuestFileError(f"{what}: what was read for it is nested too deeply") from None
     with scratch_folder("reader") as folder:
         for name, data in files.items():
             Path(folder, name).write_bytes(data)
@@ -74,7 +82,7 @@ def ask(
                     argv,
                     # Started threads would wait for work, and count for both limits.
                     env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-                    input=json.dumps(order).encode(),
+                    input=asked,
                     stdout=told,
                     stderr=subprocess.DEVNULL,
                     timeout=_STRETCH * timeout_s,

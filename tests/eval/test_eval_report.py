@@ -14,6 +14,7 @@ import pytest
 from synthetic_run import Runs, scored, telling, unscored
 
 from agentgym.eval import report
+from agentgym.eval.compare import compare, read_contestants
 from agentgym.eval.report import write_report
 from agentgym.eval.results import build_results
 from agentgym.record.store import RunStore
@@ -322,3 +323,71 @@ def test_time_grows_with_the_number_of_tasks_and_not_with_its_square(
     lines_for(1)  # The first one also compiles what is compiled once.
     few, many = lines_for(50), lines_for(200)
     assert many < 4.4 * few
+
+
+@pytest.mark.parametrize("what", ["results", "comparison", "report"])
+def test_time_grows_with_the_number_of_agents_and_not_with_its_square(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setattr(report, "MOST_AGENTS", 20)
+
+    def lines_for(agents: int) -> int:
+        runs = Runs(tmp_path / f"run{agents}")
+        names = [f"scripted:{one}" for one in range(agents)]
+        store = runs.start(agents=names)
+        for row in store.episodes():
+            measures = {f"m{row.id}": 1.0}
+            runs.play(store, row, scored(1.0), events=(StepEvent(StepEventKind.FAULT, "x", "y"),))
+            grade = StepGrade(0, CheckStatus.PASS, "x", measures=measures)
+            trajectory = store.history.trajectory(row.id)
+            store.history.add_gradings(
+                row.id, [Grading(f"maze{row.id}", "1", (grade,), trajectory=trajectory)]
+            )
+        works = {
+            "results": lambda: build_results(store),
+            "comparison": lambda: compare(read_contestants([runs.folder])),
+            "report": lambda: write_report(store, tmp_path / "report.html"),
+        }
+        found = lines_run(works[what])
+        runs.close()
+        return found
+
+    lines_for(2)
+    few, many = lines_for(50), lines_for(200)
+    assert many < 4.4 * few
+
+
+def test_a_page_holds_the_best_agents_and_says_how_many_it_leaves_out(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MOST_AGENTS", 2)
+    store = runs.start(tasks=("demo/one-v1",), agents=("poor", "good", "fair"))
+    for row in store.episodes():
+        score = {"poor": 0.0, "good": 1.0, "fair": 0.5}[row.plan.agent]
+        runs.play(store, row, scored(score))
+    source, page = page_of(store, tmp_path)
+    text = " ".join(page.text.split())
+    assert "3 agents on 1 task" in text
+    assert "Only the best 2 of 3 agents are in these tables" in text
+    headings = re.findall(r'<th scope="(?:row|col)">([a-z]+)</th>', source)
+    assert headings == ["good", "fair"] * 2
+    assert source.count('<span class="who">') == 3
+
+
+def test_a_page_holds_some_graders_and_some_measures(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = runs.start(tasks=("demo/one-v1",), trials=2)
+    for row in store.episodes():
+        runs.play(store, row, scored(1.0))
+        measures = {f"m{row.id}-{one}": 1.0 for one in range(60)}
+        grade = StepGrade(0, CheckStatus.PASS, "x", measures=measures)
+        trajectory = store.history.trajectory(row.id)
+        graders = [f"grader{one}" for one in range(30)]
+        store.history.add_gradings(
+            row.id, [Grading(one, "1", (grade,), trajectory=trajectory) for one in graders]
+        )
+    source, _ = page_of(store, tmp_path)
+    assert source.count("<h2>grader") == 20
+    assert source.count("<h2>grader0</h2>") == 1
+    assert len(re.findall(r"<td>1\.00<small>in 1 of 2</small></td>", source)) == 20 * 60

@@ -23,10 +23,10 @@ from agentgym.formats.osworld.getters import browser, stored
 from agentgym.formats.osworld.getters.registry import GETTERS
 from agentgym.formats.osworld.grading import Score, joined
 from agentgym.formats.osworld.metrics.registry import INFEASIBLE, MODULES
-from agentgym.formats.osworld.model import read_task
+from agentgym.formats.osworld.model import SetupStep, read_task
 from agentgym.formats.osworld.needs import Kind, missing
-from agentgym.formats.osworld.steps import STEPS
-from agentgym.records import Action
+from agentgym.formats.osworld.steps import STEPS, Stage, take
+from agentgym.records import Action, ExecResult
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import find_task
 from agentgym.task.reference_actions import oracle
@@ -394,6 +394,28 @@ async def test_what_the_agent_leaves_breaks_no_judging(checkout, files, play):
     assert (await play("osworld/calc-post-v1", SUBMIT)).status == "scored"
     verdict = await play("osworld/calc-post-v1", bash("touch /srv/a"), SUBMIT)
     assert (verdict.status, verdict.score) == ("scored", 0)
+
+
+class Saying:
+    """A computer on which each command prints its words."""
+
+    async def run(self, command, *, shell=False):
+        return ExecResult(0, command.encode(), b"")
+
+    async def settle(self):
+        pass
+
+
+@pytest.mark.parametrize("place", ["{0}/x", "../x", "a/../../x", "x"])
+async def test_what_a_command_prints_is_kept_under_a_plain_name(tmp_path, place):
+    """A task of a stranger could otherwise write any file of this machine."""
+    stage = Stage("t", Saying(), LocalFiles(None))
+    given = {"command": "evil", "stdout": place.format(tmp_path)}
+    await take(stage, SetupStep(type="execute", parameters=given))
+    assert stage.kept == {"x": b"evil"}
+    for odd in ("..", "/", "a\0b", "x" * 300, ""):
+        with pytest.raises(TaskError, match="no name of a file"):
+            stage.keep(odd, b"")
 
 
 @pytest.mark.parametrize(

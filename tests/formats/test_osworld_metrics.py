@@ -1,6 +1,7 @@
 """OSWorld's metrics: each accepts what is right and refuses several wrong things."""
 
 import importlib
+import os
 import sqlite3
 from pathlib import Path
 
@@ -1319,3 +1320,37 @@ def test_hostile_files_are_refused(kind):
     given = [{"file": "seen"}] + ([{"file": "gold"}] if kind == "pixels" else [])
     with pytest.raises(GuestFileError):
         read(metric, given, {"seen": data, "gold": PLAIN.data}, **options)
+
+
+def test_no_program_of_the_host_draws_a_picture(tmp_path, monkeypatch):
+    """Pillow has Ghostscript draw PostScript, in which an agent can write programs."""
+    from PIL import EpsImagePlugin, UnidentifiedImageError
+
+    ran = tmp_path / "ran"
+    (tmp_path / "gs").write_text(f"#!/bin/sh\ntouch {ran}\necho 10.0\n")
+    (tmp_path / "gs").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(EpsImagePlugin, "gs_binary", None)
+    drawn = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 40 30\n%%EndComments\nshowpage\n%%EOF\n"
+    with pytest.raises(UnidentifiedImageError):
+        score("compare_images", (File("seen.png", drawn), PLAIN), tmp_path / "files")
+    assert not ran.exists()
+
+
+def test_a_value_nested_too_deeply_is_no_value():
+    """What the getters can parse may still be too deep for the question to the reader."""
+    for depth in range(940, 1010, 3):
+        value = []
+        for _ in range(depth):
+            value = [value]
+        rule = {"value": {"expected": "a"}}
+        try:
+            assert read("exact_match", [{"value": value}, rule], {}) == 0
+        except GuestFileError:
+            pass
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/agentgym-x", "a/b", "", ".", "..", "a\0b"])
+def test_files_lie_in_the_folder_of_the_reader_only(name):
+    with pytest.raises(ValueError, match="name of a file"):
+        read("exact_match", [{"value": 1}, {"value": {"expected": 1}}], {name: b""})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import posixpath
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,6 +16,8 @@ from agentgym.formats.osworld.guest import Guest
 from agentgym.formats.osworld.model import BROKEN, SetupStep
 
 _MOST_SLEEP_S: Final = 5.0
+_MOST_NAME: Final = 200
+"""Largest number of bytes of a file's name; Linux allows 255."""
 
 
 @dataclass
@@ -31,6 +35,20 @@ class Stage:
     guest: Guest
     files: LocalFiles
     kept: dict[str, bytes] = field(default_factory=dict)
+
+    def keep(self, name: object, data: bytes) -> str:
+        """Keep a file under a plain name and return that.
+
+        A path would lead out of the folder in which metrics find their files.
+
+        Raises:
+            TaskError: No file can have this name.
+        """
+        plain = posixpath.basename(str(name))
+        if plain in ("", ".", "..") or "\0" in plain or len(os.fsencode(plain)) > _MOST_NAME:
+            raise TaskError(f"OSWorld task {self.task!r}: {str(name)[:300]!r} is no name of a file")
+        self.kept[plain] = data
+        return plain
 
 
 def truth(value: Any) -> bool:
@@ -72,7 +90,7 @@ async def _execute(stage: Stage, given: Mapping[str, Any]) -> None:
     done = await stage.guest.run(given["command"], shell=truth(given.get("shell")))
     for name, data in (("stdout", done.stdout), ("stderr", done.stderr)):
         if given.get(name):
-            stage.kept[str(given[name])] = data
+            stage.keep(given[name], data)
     await stage.guest.settle()
 
 

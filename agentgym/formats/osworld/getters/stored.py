@@ -7,7 +7,6 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agentgym.errors import TaskError
 from agentgym.formats.osworld.getters.value import Files, Read
 from agentgym.formats.osworld.guest import HOME
 from agentgym.formats.osworld.steps import Stage
@@ -17,25 +16,12 @@ _ZIP_ENTRY: Final = b"PK\x01\x02"
 _MOST_ENTRIES: Final = 50_000
 
 
-def keep(stage: Stage, name: str, data: bytes) -> str:
-    """Keep a file under a plain name and return that.
-
-    Raises:
-        TaskError: No file can have this name.
-    """
-    plain = posixpath.basename(str(name))
-    if plain in ("", ".", ".."):
-        raise TaskError(f"OSWorld task {stage.task!r}: {name!r} is no name of a file")
-    stage.kept[plain] = data
-    return plain
-
-
 async def vm_file(stage: Stage, given: Mapping[str, Any]) -> Read:
     """Return one file of the computer, or several of which some are given to the metric."""
     names: list[str | None] = []
     for path, name in _pairs(given):
         data = await stage.guest.read(path)
-        names.append(None if data is None else keep(stage, name, data))
+        names.append(None if data is None else stage.keep(name, data))
     return _given(names, given)
 
 
@@ -43,7 +29,7 @@ async def cloud_file(stage: Stage, given: Mapping[str, Any]) -> Read:
     """Return the local copy of one online file, or of several."""
     names: list[str | None] = []
     for url, name in _pairs(given):
-        names.append(keep(stage, name, stage.files.read(url, stage.task)))
+        names.append(stage.keep(name, stage.files.read(url, stage.task)))
     return _given(names, given)
 
 
@@ -67,7 +53,7 @@ async def cache_file(stage: Stage, given: Mapping[str, Any]) -> Read:
 async def _settings(stage: Stage, given: Mapping[str, Any], path: str) -> Read:
     data = await stage.guest.read(path)
     name = given.get("dest") or posixpath.basename(path)
-    return Files((None if data is None else keep(stage, name, data),))
+    return Files((None if data is None else stage.keep(name, data),))
 
 
 async def gimp_config_file(stage: Stage, given: Mapping[str, Any]) -> Read:
@@ -85,7 +71,7 @@ async def _slide_part(stage: Stage, given: Mapping[str, Any], kind: str) -> Read
     data = await stage.guest.read(given["ppt_file_path"])
     number = int(given["slide_index"]) + 1
     found = None if data is None else await to_thread(_medium, data, number, kind)
-    return Files((None if found is None else keep(stage, given["dest"], found),))
+    return Files((None if found is None else stage.keep(given["dest"], found),))
 
 
 def _medium(data: bytes, number: int, kind: str) -> bytes | None:

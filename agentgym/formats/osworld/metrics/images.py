@@ -26,15 +26,21 @@ _MOST_SQUARES: Final = 0.03
 _DARK: Final = 128
 _LEFT: Final = 0.05
 _MOST_PIXELS: Final = 80_000_000
+_FORMATS: Final = (
+    *("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "ICO", "TGA", "PCX", "XPM", "PSD"),
+    *("JPEG2000", "SGI", "DDS", "ICNS"),
+)
+"""Formats that Pillow decodes itself; it would have Ghostscript of this machine draw PostScript."""
 
 
 def decoded(source: Path | BinaryIO) -> Any:
     """Return a decoded picture.
 
     Raises:
+        UnidentifiedImageError: It is no picture of a known format.
         DecompressionBombError: It has more than 80 million pixels.
     """
-    picture = Image.open(source)
+    picture = Image.open(source, formats=_FORMATS)
     if picture.width * picture.height > _MOST_PIXELS:
         told = f"a picture of {picture.width} × {picture.height} pixels is too large"
         raise Image.DecompressionBombError(told)
@@ -75,7 +81,7 @@ def likeness(one: Any, other: Any) -> float:
 def compare_images(
     result: Path | None, expected: Path | None, reference_base_result: float | None = None
 ) -> float:
-    """Return the structural similarity of two pictures in grey.
+    """Return the structural similarity of two pictures in grey, in the size of the expected one.
 
     If `reference_base_result` gives the similarity at the start, the result is the share of the
     remaining difference that the agent has removed.
@@ -83,9 +89,9 @@ def compare_images(
     if result is None or expected is None:
         return 0.0
     pictures = [decoded(one).convert("L") for one in (result, expected)]
-    size = min(picture.size for picture in pictures)
-    if min(size) < _WINDOW:
+    if min(*pictures[0].size, *pictures[1].size) < _WINDOW:
         return 0.0
+    size = pictures[1].size
     arrays = [np.asarray(one.resize(size, Image.Resampling.LANCZOS)) for one in pictures]
     seen = max(0.0, _structure(*arrays))
     if reference_base_result is None:

@@ -304,7 +304,7 @@ def _strike(font: Any) -> str:
 
 
 def check_strikethrough(result: Path | None, rules: Rule) -> float:
-    """The first run of the named paragraphs is struck through."""
+    """The text of the named paragraphs is struck through."""
     if result is None:
         return 0.0
     slides = list(_presentation(result).slides)
@@ -312,8 +312,8 @@ def check_strikethrough(result: Path | None, rules: Rule) -> float:
         for shape in rules["shape_index_s"]:
             paragraphs = slides[slide].shapes[shape].text_frame.paragraphs
             for at in rules["paragraph_index_s"]:
-                runs = paragraphs[at].runs
-                if not runs or _strike(runs[0].font) == "noStrike":
+                runs = [run for run in paragraphs[at].runs if run.text.strip()]
+                if not runs or any(_strike(run.font) == "noStrike" for run in runs):
                     return 0.0
     return 1.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -216,7 +216,10 @@ _CITIES: Final = "C2:C22"
 
 
 def compare_conference_city_in_order(result: Path | None, rules: Rule) -> float:
-    """The cities of a column contain the expected names in order, in any case and spelling."""
+    """The cities of a column contain the expected names in order, in any case and spelling.
+
+    A cell that contains the name of another city as well is wrong.
+    """
     if result is None:
         return 0.0
     book = read_book(result)
@@ -224,13 +227,19 @@ def compare_conference_city_in_order(result: Path | None, rules: Rule) -> float:
     wanted = rules["expected"]
     if len(wanted) < len(seen):
         return 0.0
-    choices = [[one] if isinstance(one, str) else one for one in wanted]
+    choices = [
+        [_letters(one)] if isinstance(one, str) else list(map(_letters, one)) for one in wanted
+    ]
+    every = {name for names in choices for name in names if name}
     return float(
-        all(
-            any(_letters(name) in city for name in names)
-            for city, names in zip(seen, choices, strict=False)
-        )
+        all(_names_one(city, names, every) for city, names in zip(seen, choices, strict=False))
     )
+
+
+def _names_one(city: str, names: Sequence[str], every: Collection[str]) -> bool:
+    others = (one for one in every if not any(one in name for name in names))
+    named_too = any(f" {other} " in f" {city} " for other in others)
+    return any(name in city for name in names) and not named_too
 
 
 def _letters(value: object) -> str:
