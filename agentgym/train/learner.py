@@ -100,7 +100,8 @@ class Learner:
             held), ``kl`` (k3, nats a token, from the policy that sampled) and ``gradient_norm`` of
             the last epoch; ``ess``, the effective sample size of the correction as a share.
         """
-        shown = list[ShownTokens]()  # Their pictures are held until the batch is learnt from.
+        # Their pictures are held until the batch is learnt from.
+        shown: list[ShownTokens] = []
 
         def ids_of(sequence: TokenSequence) -> list[int]:
             if self._pictures is None:

@@ -63,7 +63,8 @@ class TokenPolicy(HeldAgent):
         going: asyncio.Event | None = None,
         suspend: bool = False,
     ) -> None:
-        self._pictures, self._seen = pictures, list[ShownPicture]()
+        self._pictures = pictures
+        self._seen: list[ShownPicture] = []
         self._going, self._suspend = going, suspend
         self._sampler, self._template = sampler, template
         self._limit, self._temperature, self._seed = limit, temperature, seed

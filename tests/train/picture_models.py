@@ -10,7 +10,7 @@ import inspect
 
 import numpy as np
 import torch
-from small_models import HERMES, call_text, make_tokenizer
+from small_models import HERMES, TEXTS, call_text, make_tokenizer
 
 from agentgym.errors import PolicyError
 from agentgym.records import Action, Briefing, Decision, Step, ToolSpec
@@ -79,9 +79,9 @@ _VISION = {
 _NAMES = {"qwen2_vl": "Qwen2VL", "qwen2_5_vl": "Qwen2_5_VL", "qwen3_vl": "Qwen3VL"}
 
 
-def make_picture_tokenizer(family):
+def make_picture_tokenizer(family, texts=TEXTS, size=420):
     """Return a tokenizer with the tokens and the chat template of a family."""
-    tokenizer = make_tokenizer()
+    tokenizer = make_tokenizer("hermes", texts, size)
     added = [PAD["llava"]]
     if family != "llava":
         added = ["<|image_pad|>", "<|vision_start|>", "<|vision_end|>", "<|video_pad|>"]
@@ -195,15 +195,20 @@ def own_logits(model, ids, pictures):
 
 
 class Spelling:
-    """Samples given calls, written with a token for each character; keeps what it was shown."""
+    """Samples given calls, written with a token for each character; keeps what it was shown.
 
-    def __init__(self, tokenizer, *calls):
+    With `whole` they have the tokens that the tokenizer gives them.
+    """
+
+    def __init__(self, tokenizer, *calls, whole=False):
         self._tokenizer, self._calls, self.read = tokenizer, list(calls), []
+        self._whole = whole
 
     async def generate(self, dialogue, new_ids, *, limit, stop_ids, temperature, seed):
         self.read.append(list(new_ids))
         told = self._calls.pop(0)
-        ids = [token for letter in told for token in self._tokenizer.encode(letter)]
+        parts = [told] if self._whole else told
+        ids = [token for part in parts for token in self._tokenizer.encode(part)]
         ids.append(stop_ids[0])
         self.dialogue = dialogue
         dialogue.ids += [*new_ids, *ids]
