@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,6 +22,7 @@ from agentgym.train.advantages import (
 )
 from agentgym.train.config import Advantage
 from agentgym.train.rollouts import Group, Trajectory
+from agentgym.train.samples import TokenSequence
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,22 @@ class TokenBatch:
         return torch.cat(parts)
 
 
+def plain_ids(sequence: TokenSequence) -> list[int]:
+    """Return the tokens of a sequence without pictures.
+
+    Raises:
+        ValueError: It has pictures.
+    """
+    if sequence.pictures:
+        raise ValueError("a sequence has pictures, and the model reads text only")
+    return sequence.ids
+
+
 def build_batch(
-    groups: Sequence[Group], rewards: Sequence[float], advantage: Advantage
+    groups: Sequence[Group],
+    rewards: Sequence[float],
+    advantage: Advantage,
+    ids_of: Callable[[TokenSequence], list[int]] = plain_ids,
 ) -> TokenBatch:
     """Lay out the tokens of groups with their advantages.
 
@@ -61,6 +76,7 @@ def build_batch(
         groups: The groups.
         rewards: A reward for each trajectory, in order.
         advantage: Which advantage.
+        ids_of: Returns the tokens of a sequence as the model reads them.
 
     Raises:
         ValueError: There are not as many rewards as trajectories, or no trajectory.
@@ -81,7 +97,7 @@ def build_batch(
         for sequence in trajectory.tokens.sequences:
             owners += [len(sequences)] * len(sequence.ids)
             trajectories += [number] * len(sequence.ids)
-            sequences.append(sequence.ids)
+            sequences.append(ids_of(sequence))
             mask += [
                 sampled and counted[number] and not known[n]
                 for sampled, n in zip(sequence.mask, sequence.completions, strict=True)

@@ -78,6 +78,7 @@ class CheckpointAgent:
             limit=loaded.completion_tokens,
             temperature=self._options.temperature,
             seed=self._options.seed,
+            pictures=loaded.pictures,
         )
         await self._policy.start(briefing)
 

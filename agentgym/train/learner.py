@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from agentgym.protocols.training import CausalModel
-from agentgym.train.batches import TokenBatch, build_batch
+from agentgym.train.batches import TokenBatch, build_batch, plain_ids
 from agentgym.train.config import AlgorithmConfig, Correction
 from agentgym.train.control import effective_sample_size
 from agentgym.train.logits import token_statistics
@@ -19,6 +19,10 @@ from agentgym.train.losses import Estimator, clipped, divergence, masked, token_
 from agentgym.train.optimizer import Optimizer
 from agentgym.train.packing import Packed, pack
 from agentgym.train.rollouts import Group
+from agentgym.train.samples import TokenSequence, read_sequence
+
+if TYPE_CHECKING:
+    from agentgym.train.models.pictures import PictureTable, ShownTokens
 
 
 @dataclass(frozen=True)
@@ -60,12 +64,20 @@ class Learner:
         config: How to change it.
         temperature: The temperature at which its tokens are sampled, above 0.
         updates: Number of updates over which the learning rate decays.
+        pictures: Of the model, None if it reads text only.
     """
 
     def __init__(
-        self, model: CausalModel, config: AlgorithmConfig, *, temperature: float, updates: int
+        self,
+        model: CausalModel,
+        config: AlgorithmConfig,
+        *,
+        temperature: float,
+        updates: int,
+        pictures: PictureTable | None = None,
     ) -> None:
         assert isinstance(model, nn.Module)
+        self._pictures = pictures
         self._model, self._config, self._temperature = model, config, temperature
         self._reference = copy.deepcopy(model).eval() if config.kl else None
         self._optimizer = Optimizer(
@@ -88,7 +100,16 @@ class Learner:
             held), ``kl`` (k3, nats a token, from the policy that sampled) and ``gradient_norm`` of
             the last epoch; ``ess``, the effective sample size of the correction as a share.
         """
-        batch = build_batch(groups, rewards, self._config.advantage)
+        # Their pictures are held until the batch is learnt from.
+        shown: list[ShownTokens] = []
+
+        def ids_of(sequence: TokenSequence) -> list[int]:
+            if self._pictures is None:
+                return plain_ids(sequence)
+            shown.append(read_sequence(sequence, self._pictures))
+            return shown[-1].ids
+
+        batch = build_batch(groups, rewards, self._config.advantage, ids_of)
         parts = list(self._micro_batches(batch))
         known = self._known(batch, parts)
         figures: dict[str, float] = {}
@@ -196,7 +217,7 @@ class Learner:
         logits = packed.unpacked(model(packed.ids, packed.positions, packed.segments))
         # The logits after a token are those of the next one; the first of a sequence has none.
         ids = packed.unpacked(packed.ids)[1:].to(logits.device)
-        # Patches of pictures have ids above the vocabulary; nothing samples them.
+        # Placeholders of pictures have ids above the vocabulary; nothing samples them.
         ids = ids.where(ids < logits.shape[-1], 0)
         found = token_statistics(logits[:-1], ids, self._temperature)
         own, entropy = (torch.cat([each.new_zeros(1), each]).cpu() for each in found)

@@ -17,6 +17,7 @@ from agentgym.train.templates.words import WordTemplate
 
 if TYPE_CHECKING:
     from agentgym.train.models.loading import Pretrained
+    from agentgym.train.models.pictures import PictureTable
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class LoadedPolicy:
         completion_tokens: Largest number of tokens of a completion.
         notes: What a user should know about how it is used; a sentence each.
         pretrained: The model of transformers and its tokenizer, None for others.
+        pictures: The pictures of the model, None if the policy sees text only.
     """
 
     model: CausalModel
@@ -36,6 +38,7 @@ class LoadedPolicy:
     completion_tokens: int
     notes: tuple[str, ...] = ()
     pretrained: Pretrained | None = None
+    pictures: PictureTable | None = None
 
     @property
     def tokens(self) -> int:
@@ -83,13 +86,20 @@ def _huggingface(policy: HuggingFacePolicy) -> LoadedPolicy:
         from agentgym.train.models.foreign_model import named
         from agentgym.train.models.loading import load_pretrained
         from agentgym.train.templates.chat import ChatTemplate
+        from agentgym.train.templates.pictures import PictureTemplate
     except ModuleNotFoundError as error:
         raise missing_extra(error.name or "transformers", "train-hf") from error
     loaded = load_pretrained(policy)
-    form = None if policy.tool_calls == "auto" else policy.tool_calls
-    with named(policy.path):
-        template = ChatTemplate(loaded.tokenizer, form=form, stop_ids=loaded.stop_ids)
     model = loaded.model
+    form = None if policy.tool_calls == "auto" else policy.tool_calls
+    pictures = None if policy.pictures is False else model.pictures
+    told = {"form": form, "stop_ids": loaded.stop_ids}
+    with named(policy.path):
+        if pictures is None:
+            template = ChatTemplate(loaded.tokenizer, **told)
+        else:
+            layout = (pictures.placeholder, pictures.count)
+            template = PictureTemplate(loaded.tokenizer, *layout, **told)
     notes = [
         f"{policy.path}: {sum(each.numel() for each in model.parameters()):,} weights in "
         f"{str(model.inner.dtype).removeprefix('torch.')} on {model.device}, tool calls as "
@@ -100,5 +110,7 @@ def _huggingface(policy: HuggingFacePolicy) -> LoadedPolicy:
             f"{type(model.inner).__name__} cannot tell sequences in one row apart, so each is "
             "padded to a row of its own"
         )
+    if pictures is None and getattr(model.inner.config, "vision_config", None) is not None:
+        notes.append(f"{policy.path}: it does not see the pictures of observations")
     told = (model, template, policy.completion_tokens)
-    return LoadedPolicy(*told, notes=tuple(notes), pretrained=loaded)
+    return LoadedPolicy(*told, tuple(notes), loaded, pictures)

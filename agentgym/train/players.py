@@ -176,6 +176,7 @@ def policy_maker(
             limit=loaded.completion_tokens,
             temperature=config.rollouts.temperature,
             seed=int.from_bytes(hashlib.sha256(told.encode()).digest()[:8]),
+            pictures=loaded.pictures,
             going=going,
             suspend=config.rollouts.surplus is Surplus.SNAPSHOT,
         )

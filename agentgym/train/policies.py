@@ -113,6 +113,9 @@ class HuggingFacePolicy(Manifest):
     """Tokens of one dialogue."""
     completion_tokens: Positive = 512
     """Tokens of one completion."""
+    pictures: Literal["auto"] | bool = "auto"
+    """Whether the policy sees the pictures of observations; ``auto``: if the model is of a family
+    whose pictures are known."""
     tool_calls: Literal["auto"] | CallForm = "auto"
     """The form of tool calls; ``auto`` finds out which form the chat template writes."""
     batch_invariant: bool = False

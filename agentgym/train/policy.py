@@ -16,7 +16,6 @@ from agentgym.records import (
     Briefing,
     Decision,
     Generation,
-    Image,
     Observation,
     Step,
     TokenTrace,
@@ -25,11 +24,12 @@ from agentgym.records import (
 )
 from agentgym.rollout.policy import HeldAgent
 from agentgym.threads import Threads
-from agentgym.train.samples import EpisodeTokens
+from agentgym.train.models.picture_layout import UnreadablePictureError
+from agentgym.train.samples import EpisodeTokens, read_sequence
 from agentgym.train.sampling.sampler import Dialogue
 
 if TYPE_CHECKING:
-    from agentgym.train.models.pictures import PictureTable
+    from agentgym.train.models.pictures import PictureTable, ShownPicture
 
 _TEMPLATES: Final = Threads(4, "agentgym-template")
 
@@ -63,7 +63,8 @@ class TokenPolicy(HeldAgent):
         going: asyncio.Event | None = None,
         suspend: bool = False,
     ) -> None:
-        self._pictures, self._seen = pictures, list[Image]()
+        self._pictures = pictures
+        self._seen: list[ShownPicture] = []
         self._going, self._suspend = going, suspend
         self._sampler, self._template = sampler, template
         self._limit, self._temperature, self._seed = limit, temperature, seed
@@ -80,14 +81,20 @@ class TokenPolicy(HeldAgent):
         """Sample a completion and return the call that it makes.
 
         Raises:
-            PolicyError: It makes none, or the context is full.
-            AgentError: The recorded steps have no tokens to go on from.
+            PolicyError: It makes none, the context is full, or the model cannot read the picture.
+            AgentError: The recorded steps have no tokens to go on from, or the template writes
+                other placeholders than the picture has.
         """
         assert self._briefing is not None  # The engine starts an agent first.
         await self.ready()
         # The template and the tokenizer of a stranger's model may take seconds for a text.
-        read = await _TEMPLATES.run(self._new_ids, self._briefing, observation, tools, history)
-        new_ids = self._shown(read, observation)
+        told = (self._briefing, observation, tools, history)
+        try:
+            new_ids = await _TEMPLATES.run(self._new_ids, *told)
+        except UnreadablePictureError as error:
+            raise PolicyError(f"the model cannot read {error}") from error
+        except ValueError as error:
+            raise AgentError(f"the template and the picture do not fit: {error}") from error
         before = [*self._dialogue.ids, *new_ids]
         done = await self._sampler.generate(
             self._dialogue,
@@ -130,13 +137,19 @@ class TokenPolicy(HeldAgent):
         tools: Sequence[ToolSpec],
         history: Sequence[Step],
     ) -> list[int]:
-        """Return the tokens to read before the next completion."""
+        """Return the tokens to read before the next completion, as the model reads them.
+
+        Raises:
+            UnreadablePictureError: The model cannot read the picture.
+            ValueError: The template writes other placeholders than the picture has.
+        """
         if not history:
-            return self._template.opening(briefing, observation, tools)
+            return self._shown(self._template.opening(briefing, observation, tools), observation)
         _, _, finish_reason = _tokens_of(history[-1])
         if not self._dialogue.ids:
             self._dialogue.ids = self._recorded(briefing, history)
-        return self._template.following(observation, stopped=finish_reason == "stop")
+        stopped = finish_reason == "stop"
+        return self._shown(self._template.following(observation, stopped=stopped), observation)
 
     def _recorded(self, briefing: Briefing, history: Sequence[Step]) -> list[int]:
         """Return the tokens of recorded steps as the model reads them.
@@ -159,12 +172,10 @@ class TokenPolicy(HeldAgent):
         return ids
 
     def shown(self, tokens: EpisodeTokens) -> EpisodeTokens:
-        """Return the tokens of its episode as its model reads them.
-
-        A placeholder that the policy sampled stays what it is.
+        """Return the tokens of its episode with the pictures of their placeholders.
 
         Args:
-            tokens: The tokens as they are recorded, with placeholders for pictures.
+            tokens: The tokens as they are recorded.
 
         Raises:
             RecordError: They are not one sequence, or have other pictures.
@@ -173,13 +184,12 @@ class TokenPolicy(HeldAgent):
             return tokens
         try:
             (sequence,) = tokens.sequences
-            marked = list(zip(sequence.ids, sequence.mask, strict=True))
-            read = iter(self._pictures.shown([t for t, own in marked if not own], self._seen))
+            sequence = replace(sequence, pictures=[each.image for each in self._seen])
+            read_sequence(sequence, self._pictures)
         except ValueError as error:
             told = f"its tokens and its pictures do not belong together: {error}"
             raise RecordError(f"an episode of a policy that sees pictures: {told}") from None
-        ids = [token if own else next(read) for token, own in marked]
-        return replace(tokens, sequences=(replace(sequence, ids=ids),))
+        return replace(tokens, sequences=(sequence,))
 
     def _shown(self, new_ids: list[int], observation: Observation | None) -> list[int]:
         """Return new tokens as the model reads them.
@@ -190,9 +200,9 @@ class TokenPolicy(HeldAgent):
         if self._pictures is None:
             return new_ids
         image = None if observation is None else observation.image
-        pictures = [] if image is None else [image]
-        self._seen += pictures
-        return self._pictures.shown(new_ids, pictures)
+        shown = self._pictures.shown(new_ids, [] if image is None else [image])
+        self._seen += shown.pictures
+        return shown.ids
 
     def _draws(self, step: int) -> int:
         assert self._briefing is not None

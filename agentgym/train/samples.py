@@ -10,13 +10,16 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from agentgym.errors import RecordError
-from agentgym.records import Generation
+from agentgym.records import Generation, Image
+
+if TYPE_CHECKING:
+    from agentgym.train.models.pictures import PictureTable, ShownTokens
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
@@ -31,12 +34,14 @@ class TokenSequence:
         logprobs: For each token its log-probability when it was sampled; 0 where `mask` is False.
         completions: For each token the number of the completion it belongs to; -1 where `mask` is
             False.
+        pictures: What the placeholders that it read mean, in order.
     """
 
     ids: list[int] = field(default_factory=list)
     mask: list[bool] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     completions: list[int] = field(default_factory=list)
+    pictures: list[Image] = field(default_factory=list)
 
     def _read(self, ids: Sequence[int]) -> None:
         self.ids += ids
@@ -110,3 +115,21 @@ def episode_tokens(
             versions.append(int(generation.policy_version or ""))
     breaks = max(len(sequences) - 1, 0)
     return EpisodeTokens(tuple(sequences), breaks, min(versions, default=None))
+
+
+def read_sequence(sequence: TokenSequence, table: PictureTable) -> ShownTokens:
+    """Return a sequence as a model reads it: its placeholders name their pictures.
+
+    A placeholder that the policy sampled stays what it is.
+
+    Args:
+        sequence: With its pictures.
+        table: The pictures of the model.
+
+    Raises:
+        ValueError: It has other placeholders than its pictures need.
+    """
+    marked = list(zip(sequence.ids, sequence.mask, strict=True))
+    shown = table.shown([token for token, own in marked if not own], sequence.pictures)
+    read = iter(shown.ids)
+    return replace(shown, ids=[token if own else next(read) for token, own in marked])

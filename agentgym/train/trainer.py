@@ -187,8 +187,12 @@ class Trainer:
     def _make_learner(self) -> Learner:
         config = self._config
         temperature, updates = config.rollouts.temperature, config.iterations
-        told = (self._loaded.model, config.algorithm)
-        return Learner(*told, temperature=temperature, updates=updates)
+        return Learner(
+            *(self._loaded.model, config.algorithm),
+            temperature=temperature,
+            updates=updates,
+            pictures=self._loaded.pictures,
+        )
 
     async def _evaluate(self) -> Metrics:
         """Play the seeds that are not trained on, as the policy samples."""

@@ -20,6 +20,8 @@ from agentgym.train.rollouts import Group, Trajectory
 from agentgym.train.samples import TokenSequence
 
 _LARGEST_ID: Final = 2**31 - 1
+_LARGEST_PICTURE: Final = 3 << 25
+"""Numbers of a picture."""
 
 
 def check_played(played: object, attempt: Attempt, newest: int, *, forks: bool) -> None:
@@ -95,6 +97,14 @@ def _sequence_fault(one: TokenSequence, completions: int) -> str:
         return "its tokens are no token ids"
     if not all(type(value) is int and -1 <= value < completions for value in one.completions):
         return f"its tokens belong to more than {completions} completions"
+    if not all(map(_is_picture, one.pictures)):
+        return "its pictures are no pictures"
     if not np.isfinite(np.asarray(one.logprobs, dtype=np.float64)).all():
         return "its log-probabilities are not finite"
     return ""
+
+
+def _is_picture(value: object) -> bool:
+    if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 3:
+        return False
+    return value.shape[2] == 3 and 0 < value.size <= _LARGEST_PICTURE

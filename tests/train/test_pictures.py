@@ -1,7 +1,11 @@
-"""Pictures of observations reach a small vision-language model, token in and token out."""
+"""Pictures of observations reach a small vision-language model, token in and token out.
+
+LLaVA reads any picture as four placeholders; Qwen2-VL as 1 to 16, which depends on the size.
+"""
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import random
 import zlib
@@ -18,167 +22,108 @@ if importlib.util.find_spec("transformers") is None:
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_models import call_text, make_tokenizer
+from picture_models import (
+    BRIEFING,
+    LOOK,
+    TOOLS,
+    Spelling,
+    make_world,
+    picture,
+    play,
+    tokens_of,
+)
+from small_models import call_text
 
 from agentgym.env.environment import Environment
-from agentgym.errors import AgentError, ConfigError, PolicyError
+from agentgym.errors import AgentError, PolicyError, RecordError
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import (
-    Action,
-    Briefing,
-    Decision,
-    Observation,
-    ObservationLimits,
-    Step,
-    ToolSpec,
-    Verdict,
-)
+from agentgym.records import Observation, ObservationLimits, ToolSpec, Verdict
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.adhoc import lay_down
 from agentgym.task.load import load_task
-from agentgym.train.logits import token_statistics
-from agentgym.train.models.huggingface import HuggingFaceModel
-from agentgym.train.models.pictures import PictureTable
 from agentgym.train.packing import pack
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.rollouts import Assignment, Rollouts
-from agentgym.train.samples import episode_tokens
+from agentgym.train.samples import read_sequence
 from agentgym.train.sampling.sampler import Completion, Sampler
 from agentgym.train.templates.pictures import PictureTemplate
 from agentgym.train.trees import BranchAt, TreeConfig
 
-PATCHES = 4  # 28 x 28 pixels in patches of 14
-BRIEFING = Briefing("fake/picture-v1", "Look at it.", 0, 10)
-TOOLS = (ToolSpec("look", "Look.", {"type": "object", "properties": {}}),)
-PICTURE = "<picture>"
+PLACEHOLDERS = ("<picture>", "<|image_pad|>")
 RED, BLUE = (np.full((28, 28, 3), colour, np.uint8) for colour in ((255, 0, 0), (0, 0, 255)))
 
 
-def prepared(image):
-    """The pixels as the vision tower takes them."""
-    return torch.from_numpy(image.astype(np.float32)).permute(2, 0, 1) / 127.5 - 1
+@pytest.fixture(scope="module", params=["llava", "qwen2_vl"])
+def world(request):
+    return make_world(request.param)
 
 
-@pytest.fixture(scope="module")
-def tokenizer():
-    found = make_tokenizer()
-    found.add_special_tokens({"additional_special_tokens": [PICTURE]})
-    return found
+@pytest.fixture
+def tokenizer(world):
+    return world[0]
 
 
-@pytest.fixture(scope="module")
-def template(tokenizer):
-    return PictureTemplate(tokenizer, PICTURE, PATCHES)
+@pytest.fixture
+def model(world):
+    return world[1]
 
 
-@pytest.fixture(scope="module")
-def model(tokenizer):
-    from transformers import (
-        CLIPVisionConfig,
-        LlamaConfig,
-        LlavaConfig,
-        LlavaForConditionalGeneration,
-    )
-
-    torch.manual_seed(0)
-    small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
-    small |= {"num_attention_heads": 2}
-    placeholder = tokenizer.convert_tokens_to_ids(PICTURE)
-    inner = LlavaForConditionalGeneration(
-        LlavaConfig(
-            vision_config=CLIPVisionConfig(
-                **small, image_size=28, patch_size=14, projection_dim=32
-            ),
-            text_config=LlamaConfig(**small, num_key_value_heads=2, vocab_size=len(tokenizer)),
-            image_token_index=placeholder,
-            vision_feature_select_strategy="default",
-        )
-    )
-    with torch.no_grad():  # Random towers hardly tell pictures apart.
-        for weights in inner.get_parameter_or_buffer("model.multi_modal_projector.linear_2.weight"):
-            weights.mul_(20)
-    table = PictureTable(len(tokenizer), placeholder, PATCHES, prepared)
-    return HuggingFaceModel(inner, context=4096, pictures=table)
+@pytest.fixture
+def template(world):
+    return world[2]
 
 
-class Spelling:
-    """Samples given calls, written with a token for each character; keeps what it was shown."""
-
-    def __init__(self, tokenizer, *calls):
-        self._tokenizer, self._calls, self.read = tokenizer, list(calls), []
-
-    async def generate(self, dialogue, new_ids, *, limit, stop_ids, temperature, seed):
-        self.read.append(list(new_ids))
-        told = self._calls.pop(0)
-        ids = [token for letter in told for token in self._tokenizer.encode(letter)]
-        ids.append(stop_ids[0])
-        dialogue.ids += [*new_ids, *ids]
-        return Completion(tuple(ids), (-0.5,) * len(ids), "stop", 0)
-
-    def end(self, dialogue):
-        pass
+def counts(model, observations):
+    return [0 if o.image is None else model.pictures.count(o.image) for o in observations]
 
 
-async def play(policy, observations):
-    """Let a policy act on observations; return the steps as a run would have them."""
-    await policy.start(BRIEFING)
-    steps = []
-    for index, observation in enumerate(observations):
-        try:
-            decision = await policy.act(observation, TOOLS, steps)
-        except PolicyError as error:
-            decision = Decision(Action("look", {}), generations=error.generations)
-        following = observations[min(index + 1, len(observations) - 1)]
-        steps.append(Step(index, decision, following))
-    await policy.close()
-    return steps
-
-
-def tokens_of(steps):
-    return episode_tokens(enumerate(g for step in steps for g in step.decision.generations))
-
-
-LOOK = call_text("hermes", "look", {})
 SUBMIT = call_text("hermes", "submit", {})
 TEXTS = st.text(max_size=12) | st.sampled_from(
-    [PICTURE, "\ue002", f"a{PICTURE}\ue002b", "<|im_end|>"]
+    [*PLACEHOLDERS, "\ue002", "a<|image_pad|>\ue002b<picture>", "<|im_end|>", "<|vision_end|>"]
 )
-PICTURES = st.none() | st.integers(0, 3).map(lambda n: np.full((28, 28, 3), 60 * n, np.uint8))
+SIZES = st.sampled_from([(28, 28), (30, 90), (200, 40), (7, 5), (150, 160)])
+PICTURES = st.none() | SIZES.map(lambda size: picture(*size, seed=size[0]))
 OBSERVATIONS = st.lists(st.builds(Observation, TEXTS, PICTURES), min_size=1, max_size=4)
+FEW = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @given(OBSERVATIONS)
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@FEW
 async def test_placeholders_are_those_of_the_pictures_and_no_others(
     tokenizer, template, model, observations
 ):
     table, placeholder = model.pictures, model.pictures.placeholder
     sampler = Spelling(tokenizer, *[LOOK] * len(observations))
     policy = TokenPolicy(sampler, template, limit=500, pictures=table)
+    await policy.start(BRIEFING)
     steps = await play(policy, observations)
-    for new_ids, observation in zip(sampler.read, observations, strict=True):
+    wanted = counts(model, observations)
+    for new_ids, observation, count in zip(sampler.read, observations, wanted, strict=True):
         shown = [token for token in new_ids if token >= table.first]
-        assert len(shown) == (PATCHES if observation.image is not None else 0)
+        assert len(shown) == count
         assert placeholder not in new_ids
         if shown:
-            pixels, _, patches = table.find(torch.tensor(shown))
-            assert torch.equal(pixels[0], prepared(observation.image))
-            assert patches.tolist() == [*range(PATCHES)]
+            found = table.find(torch.tensor(shown))
+            prepared = table.layout.prepare(observation.image)
+            assert torch.equal(found.inputs["pixel_values"], prepared.inputs["pixel_values"])
+            assert found.rows.tolist() == found.patches.tolist() == [*range(count)]
     (recorded,) = tokens_of(steps).sequences
-    pictures = [each.image for each in observations if each.image is not None]
-    assert recorded.ids.count(placeholder) == PATCHES * len(pictures)
+    assert recorded.ids.count(placeholder) == sum(wanted)
     assert max(recorded.ids) < table.first
-    (read,) = policy.shown(tokens_of(steps)).sequences
+    (kept,) = policy.shown(tokens_of(steps)).sequences
+    assert kept.ids == recorded.ids
+    read = read_sequence(kept, table)
     assert table.plain(read.ids) == recorded.ids
     said = [token for new_ids in sampler.read for token in new_ids]
-    assert [t for t, mine in zip(read.ids, read.mask, strict=True) if not mine] == said
+    assert [t for t, mine in zip(read.ids, kept.mask, strict=True) if not mine] == said
 
 
 async def played(model, template, observations, seed):
     sampler = Sampler(model, rows=4)
     policy = TokenPolicy(sampler, template, limit=6, seed=seed, pictures=model.pictures)
+    await policy.start(BRIEFING)
     try:
         steps = await play(policy, observations)
     finally:
@@ -186,29 +131,12 @@ async def played(model, template, observations, seed):
     return policy.shown(tokens_of(steps))
 
 
-async def test_packed_training_sees_what_the_sampler_saw(model, template):
-    """The log-probabilities of the learner are those that were sampled, two episodes in a row."""
-    first = await played(model, template, [Observation("a", RED), Observation("b", BLUE)], 1)
-    other = await played(model, template, [Observation("a", BLUE), Observation("b")], 2)
-    sequences = [first.sequences[0], other.sequences[0]]
-    ids = [sequence.ids for sequence in sequences]
-    packed = pack(ids, sum(map(len, ids)) + 7)
-    assert len(packed.ids) == 1
-    with torch.no_grad():
-        logits = packed.unpacked(model(packed.ids, packed.positions, packed.segments))
-    told = torch.tensor([t if t < logits.shape[-1] else 0 for each in ids for t in each])
-    own, _ = token_statistics(logits[:-1], told[1:], 1.0)
-    sampled = torch.tensor([counts for each in sequences for counts in each.mask])[1:]
-    behaviour = torch.tensor([value for each in sequences for value in each.logprobs])[1:]
-    assert sampled.sum() >= 4
-    torch.testing.assert_close(own[sampled], behaviour[sampled], atol=1e-4, rtol=1e-3)
-
-
 async def test_another_picture_leads_to_other_logits(model, template):
     def logits(picture):
         table = model.pictures
-        opening = template.opening(BRIEFING, Observation("", picture), TOOLS)
-        ids = torch.tensor([table.shown(opening, [picture])])
+        begun = template.opening(BRIEFING, Observation("", picture), TOOLS)
+        shown = table.shown(begun, [picture])
+        ids = torch.tensor([shown.ids])
         where = torch.arange(ids.shape[1])[None]
         with torch.no_grad():
             return model(ids, where, torch.zeros_like(ids))[0, -1]
@@ -219,11 +147,17 @@ async def test_another_picture_leads_to_other_logits(model, template):
 
 async def test_pictures_get_gradients(model, template):
     tokens = await played(model, template, [Observation("a", RED)], 3)
-    packed = pack([tokens.sequences[0].ids], 4096)
+    read = read_sequence(tokens.sequences[0], model.pictures)
+    packed = pack([read.ids], 4096)
     model.zero_grad()
     model(packed.ids, packed.positions, packed.segments).float().logsumexp(-1).sum().backward()
-    projector = model.inner.get_parameter("model.multi_modal_projector.linear_2.weight")
-    assert projector.grad is not None and projector.grad.abs().sum() > 0
+    towers = ("vision_tower", "visual", "multi_modal_projector")
+    slopes = [
+        weight.grad
+        for name, weight in model.inner.named_parameters()
+        if any(tower in name for tower in towers) and weight.grad is not None
+    ]
+    assert len(slopes) > 10 and all(slope.abs().sum() > 0 for slope in slopes[:1])
     model.zero_grad()
 
 
@@ -234,6 +168,7 @@ async def test_a_record_holds_the_pictures_and_plain_placeholders(
     policy = TokenPolicy(
         Spelling(tokenizer, *[LOOK] * 3), template, limit=500, pictures=model.pictures
     )
+    await policy.start(BRIEFING)
     steps = await play(policy, observations)
     store = RunStore.create(tmp_path / "run", {}, [EpisodePlan("t/a-v1", 0, 0, "policy")])
     recorder = store.begin(
@@ -248,19 +183,24 @@ async def test_a_record_holds_the_pictures_and_plain_placeholders(
     seen = [read.episode(1).first, *(step.observation for step in found)][: len(observations)]
     pictures = [each.image for each in seen if each.image is not None]
     (sequence,) = tokens_of(found).sequences
-    assert (
-        model.pictures.shown(sequence.ids, pictures)
-        == policy.shown(tokens_of(steps)).sequences[0].ids
-    )
+    mine = read_sequence(policy.shown(tokens_of(steps)).sequences[0], model.pictures)
+    assert model.pictures.shown(sequence.ids, pictures).ids == mine.ids
     read.close()
 
 
 def test_missing_and_further_placeholders_are_refused(model):
     table = model.pictures
-    with pytest.raises(ValueError, match="1 pictures need 4 placeholders, not 3"):
-        table.shown([1, *[table.placeholder] * 3], [RED])
+    wide = picture(30, 150)
+    needed = table.count(RED) + table.count(wide)
+    run = [table.placeholder] * needed
+    with pytest.raises(ValueError, match=f"2 pictures need {needed} placeholders, not {needed - 1}"):
+        table.shown([1, *run[1:]], [RED, wide])
     with pytest.raises(ValueError, match="0 pictures need 0 placeholders, not 1"):
         table.shown([table.placeholder], [])
+    # As many as both need together, but not as many as each.
+    assert table.shown([*run[: table.count(RED)], 1, *run[table.count(RED) :]], [RED, wide])
+    with pytest.raises(ValueError, match="placeholders of picture [01] are not in a row"):
+        table.shown([*run[: table.count(RED) + 1], 1, *run[table.count(RED) + 1 :]], [RED, wide])
 
 
 async def test_a_sampled_placeholder_is_no_picture(model, template, tokenizer):
@@ -275,47 +215,49 @@ async def test_a_sampled_placeholder_is_no_picture(model, template, tokenizer):
             return Completion((*whole, *done.ids), (-0.5,) * 3, "stop", 0)
 
     policy = TokenPolicy(Sampling(tokenizer), template, limit=500, pictures=model.pictures)
+    await policy.start(BRIEFING)
     steps = await play(policy, [Observation("a", RED), Observation("b", BLUE)])
     (sequence,) = policy.shown(tokens_of(steps)).sequences
-    own = [token for token, mine in zip(sequence.ids, sequence.mask, strict=True) if mine]
+    read = read_sequence(sequence, table)
+    own = [token for token, mine in zip(read.ids, sequence.mask, strict=True) if mine]
     assert own == [*[table.placeholder] * 2, template.stop_ids[0]] * 2
-    shown = [token for token in sequence.ids if token >= table.first]
-    pixels, which, _ = table.find(torch.tensor(shown))
-    assert [torch.equal(pixels[n], prepared(RED)) for n in which] == [True] * 4 + [False] * 4
+    shown = [token for token in read.ids if token >= table.first]
+    assert [each.image is RED for each in read.pictures] == [True, False]
+    assert shown == [t for each in (RED, BLUE) for t in ids_of(table, each)]
+    # It has the features of no picture, beside those that have.
+    row = torch.tensor([read.ids])
+    with torch.no_grad():
+        model(row, torch.arange(row.shape[1])[None], torch.zeros_like(row))
+
+
+def ids_of(table, picture):
+    return table.shown([table.placeholder] * table.count(picture), [picture]).ids
 
 
 @given(OBSERVATIONS, st.data())
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@FEW
 async def test_recorded_steps_are_gone_on_from_as_if_it_had_taken_them(
     tokenizer, template, model, observations, data
 ):
     """Another policy takes over after any step, and has read what the first one read."""
 
-    class Keeping(Spelling):
-        async def generate(self, dialogue, new_ids, **options):
-            self.dialogue = dialogue
-            return await super().generate(dialogue, new_ids, **options)
-
     calls = [LOOK] * len(observations)
-    whole = Keeping(tokenizer, *calls)
+    whole = Spelling(tokenizer, *calls)
     first = TokenPolicy(whole, template, limit=500, pictures=model.pictures)
+    await first.start(BRIEFING)
     steps = await play(first, observations)
     cut = data.draw(st.integers(0, len(observations) - 1))
-    sampler = Keeping(tokenizer, *calls)
+    sampler = Spelling(tokenizer, *calls)
     policy = TokenPolicy(sampler, template, limit=500, pictures=model.pictures)
     await policy.start(replace(BRIEFING, first=observations[0]))
-    taken = steps[:cut]
-    for index in range(cut, len(observations)):
-        decision = await policy.act(observations[index], TOOLS, taken)
-        taken = [*taken, Step(index, decision, steps[index].observation)]
+    taken = await play(policy, observations, steps[:cut])
     assert sampler.dialogue.ids == whole.dialogue.ids
     (mine,), (theirs,) = (
         each.shown(tokens_of(played)).sequences
         for each, played in ((policy, taken), (first, steps))
     )
     assert mine.ids == theirs.ids and mine.mask == theirs.mask
+    assert all(map(np.array_equal, mine.pictures, theirs.pictures))
 
 
 @pytest.mark.parametrize("known", [None, Observation("a"), Observation("a", BLUE)])
@@ -323,14 +265,19 @@ async def test_other_pictures_than_the_recorded_tokens_say_are_refused(
     model, template, tokenizer, known
 ):
     sampler = Spelling(tokenizer, LOOK, LOOK)
-    steps = await play(
-        TokenPolicy(sampler, template, limit=500, pictures=model.pictures),
-        [Observation("a", RED) if known is None or known.image is None else Observation("a")],
-    )
+    first = TokenPolicy(sampler, template, limit=500, pictures=model.pictures)
+    await first.start(BRIEFING)
+    seen = Observation("a", RED) if known is None or known.image is None else Observation("a")
+    steps = await play(first, [seen])
     policy = TokenPolicy(sampler, template, limit=500, pictures=model.pictures)
     await policy.start(replace(BRIEFING, first=known))
     with pytest.raises(AgentError, match="the tokens before step 0 and its picture"):
         await policy.act(Observation("b", BLUE), TOOLS, steps)
+
+
+def shape(looks):
+    """The picture is wider after every look."""
+    return (28, 28 + 28 * looks, 3)
 
 
 class Lamp:
@@ -340,7 +287,7 @@ class Lamp:
         self.looks = 0
 
     def _seen(self):
-        return Observation("lit", image=np.full((28, 28, 3), 60 * self.looks, np.uint8))
+        return Observation("lit", image=np.full(shape(self.looks), 60 * self.looks, np.uint8))
 
     async def call(self, action):
         self.looks += 1
@@ -361,7 +308,7 @@ class Lamp:
 
 class LampKind:
     name = "services"
-    limits = ObservationLimits(1_000, 1_000, 28, 28)
+    limits = ObservationLimits(1_000, 1_000, 280, 28)
 
     def __init__(self, config):
         pass
@@ -407,15 +354,81 @@ async def test_every_leaf_of_a_tree_has_the_pictures_of_its_way(
     lengths = set()
     for each in group.trajectories:
         (sequence,) = each.tokens.sequences
-        shown = torch.tensor([token for token in sequence.ids if token >= table.first])
-        pixels, which, _ = table.find(shown)
-        seen = [(pixels[number][0, 0, 0].item() + 1) * 127.5 for number in which[::PATCHES]]
-        assert [round(value) for value in seen] == [60 * look for look in range(each.length)]
-        assert table.placeholder not in sequence.ids
+        assert [int(seen.max()) for seen in sequence.pictures] == [
+            60 * look for look in range(each.length)
+        ]
+        assert [seen.shape for seen in sequence.pictures] == [
+            shape(look) for look in range(each.length)
+        ]
+        assert table.placeholder not in read_sequence(sequence, table).ids
         lengths.add(each.length)
     assert len(lengths) > 1
 
 
-def test_a_placeholder_that_texts_could_spell_is_refused(tokenizer):
-    with pytest.raises(ConfigError, match="is no special token"):
-        PictureTemplate(tokenizer, "the", PATCHES)
+async def test_pictures_are_forgotten_once_nothing_reads_them(model, template, tokenizer):
+    table = model.pictures
+    gc.collect()
+    before = len(table)
+    for shade in range(3):
+        policy = TokenPolicy(Spelling(tokenizer, LOOK), template, limit=500, pictures=table)
+        await policy.start(BRIEFING)
+        observations = [Observation("a", np.full((28, 28, 3), 90 + shade, np.uint8))]
+        tokens = policy.shown(tokens_of(await play(policy, observations)))
+        assert len(table) == before + 1
+    (sequence,) = tokens.sequences
+    read = read_sequence(sequence, table)
+    del policy, observations
+    gc.collect()
+    ids = torch.tensor([token for token in read.ids if token >= table.first])
+    assert len(table.find(ids).rows) == table.count(sequence.pictures[0])
+    del read
+    gc.collect()
+    assert len(table) == before
+    with pytest.raises(ValueError, match="a picture that is not held any more"):
+        table.find(ids)
+
+
+async def test_a_picture_that_the_model_cannot_read_ends_the_episode(tokenizer):
+    _, model, template = make_world("qwen2_vl")
+    thin = Observation("a", np.zeros((3, 900, 3), np.uint8))
+    policy = TokenPolicy(Spelling(tokenizer), template, limit=500, pictures=model.pictures)
+    await policy.start(BRIEFING)
+    with pytest.raises(PolicyError, match="cannot read a picture of 900 x 3 pixels: .*aspect ratio"):
+        await policy.act(thin, TOOLS, [])
+
+
+async def test_a_picture_larger_than_the_context_ends_the_episode():
+    tokenizer, model, _ = make_world("qwen2_vl", most=400)
+    template = PictureTemplate(tokenizer, model.pictures.placeholder, model.pictures.count)
+    model._context = 300
+    sampler = Sampler(model, rows=1)
+    policy = TokenPolicy(sampler, template, limit=5, pictures=model.pictures)
+    await policy.start(BRIEFING)
+    try:
+        with pytest.raises(PolicyError, match="context of [0-9]+ tokens is full"):
+            await policy.act(Observation("a", picture(560, 560)), TOOLS, [])
+    finally:
+        await sampler.close()
+
+
+async def test_a_template_with_placeholders_of_its_own_is_no_fault_of_the_policy(template, model):
+    class Writing:
+        stop_ids = template.stop_ids
+
+        def opening(self, *told):
+            return [model.pictures.placeholder, *template.opening(*told)]
+
+    policy = TokenPolicy(Spelling(None), Writing(), limit=500, pictures=model.pictures)
+    await policy.start(BRIEFING)
+    with pytest.raises(AgentError, match="1 pictures need") as told:
+        await policy.act(Observation("a", RED), TOOLS, [])
+    assert not isinstance(told.value, PolicyError)
+
+
+async def test_tokens_with_other_pictures_than_were_seen_are_refused(template, model, tokenizer):
+    policy = TokenPolicy(Spelling(tokenizer, LOOK), template, limit=500, pictures=model.pictures)
+    await policy.start(BRIEFING)
+    tokens = tokens_of(await play(policy, [Observation("a", RED)]))
+    policy._seen.clear()
+    with pytest.raises(RecordError, match="its tokens and its pictures do not belong together"):
+        policy.shown(tokens)

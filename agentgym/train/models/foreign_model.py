@@ -35,6 +35,7 @@ _MOST_CHARS: Final = 1_000
 _OBJECTS: Final = (
     *("config.json", "generation_config.json", _INDEX),
     *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("preprocessor_config.json", "processor_config.json"),
 )
 _TEXT_BYTES: Final = 64 << 20
 """Of a tokenizer or another text of a model; those of large models have 35 MB."""

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from agentgym.train.models.pictures import PictureTable
+from agentgym.train.models.reading import BatchInputs, batch_inputs, picture_inputs
 from agentgym.train.models.rows import RowCache
 
 _FLASH: Final = "flash_attention_2"
@@ -29,8 +30,8 @@ class HuggingFaceModel(nn.Module):
         context: Largest number of tokens of one sequence.
         gradient_checkpointing: Whether to compute activations anew in the backward pass.
         packed: Whether sequences may share a row; `examine` finds out.
-        pictures: Pictures that tokens stand for, if it is a vision-language model whose
-            ``get_image_features`` gives a feature for each placeholder.
+        pictures: Pictures that tokens stand for, if it is a vision-language model. It takes features
+            of pictures as ``mm_encoder_outputs``.
 
     Raises:
         ValueError: Its activations cannot be computed anew.
@@ -84,7 +85,8 @@ class HuggingFaceModel(nn.Module):
         shape = ids.shape
         if self._attention == _FLASH:  # Its kernels find the sequences of a single row only.
             ids, positions = ids.view(1, -1), positions.view(1, -1)
-        logits = self._logits(input_ids=ids, position_ids=positions, use_cache=False)
+        read = self._read(ids, positions)
+        logits = self._logits(read, position_ids=read.positions, use_cache=False)
         return logits.view(*shape, -1)
 
     def start_cache(self, rows: int) -> RowCache:
@@ -107,14 +109,16 @@ class HuggingFaceModel(nn.Module):
         options: dict[str, object] = {self._cache_name: cache}
         if self._last_only:
             options["logits_to_keep"] = 1
+        before = torch.tensor([cache.gain(rows[n]) for n in order], device=self.device)
+        inputs = self._read(torch.tensor(padded, device=self.device), read.positions, before)
         logits = self._logits(
-            input_ids=torch.tensor(padded, device=self.device),
-            position_ids=read.positions,
+            inputs,
+            position_ids=inputs.positions,
             attention_mask=self._mask(read.seen),
             use_cache=True,
             **options,
         )
-        cache.finish()
+        cache.finish(inputs.gains.tolist())
         last = logits.new_empty(len(rows), logits.shape[-1], dtype=torch.float32)
         last[torch.tensor(order, device=self.device)] = logits[:, -1].float()
         return last
@@ -128,33 +132,26 @@ class HuggingFaceModel(nn.Module):
         rows = [ids[place[:, 0], place[:, 1]] for place in places]
         mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
         padded = pad_sequence(rows, batch_first=True)
-        found = self._logits(input_ids=padded, attention_mask=mask, use_cache=False)
+        counted = torch.arange(padded.shape[1], device=padded.device).expand_as(padded)
+        read = self._read(padded, counted)
+        told = {"position_ids": read.positions} if read.positions.dim() == 3 else {}
+        found = self._logits(read, attention_mask=mask, use_cache=False, **told)
         whole = found.new_zeros(*ids.shape, found.shape[-1])
         where = torch.cat(places)
         return whole.index_put((where[:, 0], where[:, 1]), found[mask.bool()])
 
-    def _logits(self, input_ids: Tensor, **inputs: Any) -> Tensor:
-        if self.pictures is None:
-            inputs["input_ids"] = input_ids
-        else:
-            inputs["inputs_embeds"] = self._embedded(input_ids, self.pictures)
-        logits: Tensor = self.inner(**inputs).logits
-        return logits
+    def _read(self, ids: Tensor, places: Tensor, before: Tensor | None = None) -> BatchInputs:
+        """Return what the model is given for tokens; see `batch_inputs`."""
+        if self.pictures is not None:
+            return batch_inputs(self.pictures, ids, places, before)
+        nothing = torch.zeros_like(ids)
+        return BatchInputs(ids, places, nothing.bool(), None, nothing[:, 0])
 
-    def _embedded(self, ids: Tensor, pictures: PictureTable) -> Tensor:
-        """Return the embeddings of tokens, with features of pictures for their patches."""
-        patches = ids >= pictures.first
-        embedded: Tensor = self.inner.get_input_embeddings()(ids.masked_fill(patches, 0))
-        if not bool(patches.any()):
-            return embedded
-        pixels, which, patch = pictures.find(ids[patches])
-        found = self.inner.get_image_features(
-            pixel_values=pixels.to(self.device, self.inner.dtype)
-        ).pooler_output
-        features = torch.stack([*found])
-        embedded = embedded.clone()
-        embedded[patches] = features[which, patch].to(embedded.dtype)
-        return embedded
+    def _logits(self, read: BatchInputs, **inputs: Any) -> Tensor:
+        if read.pictures is not None:
+            inputs |= picture_inputs(self.inner, read, read.pictures)
+        logits: Tensor = self.inner(input_ids=read.ids, **inputs).logits
+        return logits
 
     def _mask(self, seen: Tensor) -> Tensor:
         """Return which keys each query sees, in the form that the attention takes."""

@@ -17,9 +17,14 @@ from typing import Any, Final
 import torch
 
 from agentgym.errors import ConfigError
-from agentgym.train.models.examine import can_continue, can_pack
+from agentgym.train.models.examine import can_continue, can_pack, needed_context, reads_pictures
 from agentgym.train.models.foreign_model import look_at, named, refuse_odd_texts, within
 from agentgym.train.models.huggingface import HuggingFaceModel
+from agentgym.train.models.picture_families import (
+    load_processor,
+    open_pictures,
+    sees_pictures,
+)
 from agentgym.train.policies import HuggingFacePolicy
 
 _SMALLEST: Final = 16
@@ -35,11 +40,13 @@ class Pretrained:
         model: The model.
         tokenizer: A tokenizer of transformers.
         stop_ids: Tokens that end a completion, by the model's own configuration.
+        processor: Its image processor, None if it reads no pictures.
     """
 
     model: HuggingFaceModel
     tokenizer: Any
     stop_ids: tuple[int, ...]
+    processor: Any = None
 
 
 def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
@@ -49,10 +56,33 @@ def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
         ConfigError: It cannot be loaded, does not fit the device, or is of a kind that cannot be
             sampled with a cache of keys and values.
     """
-    from transformers import AutoModelForCausalLM
-
     device = find_device(policy.device)
-    dtype = find_dtype(policy.dtype, device)
+    inner, tokenizer, processor = _read(policy, find_dtype(policy.dtype, device))
+    inner = inner.to(device)
+    pictures = None if processor is None else open_pictures(inner, processor, policy.path)
+    try:
+        model = HuggingFaceModel(
+            inner,
+            context=policy.context,
+            gradient_checkpointing=policy.gradient_checkpointing,
+            pictures=pictures,
+        )
+    except ValueError as error:
+        raise ConfigError(f"policy.gradient_checkpointing: {policy.path}: {error}") from error
+    _examine(model, policy.path)
+    ends = getattr(inner.generation_config, "eos_token_id", None)
+    stop_ids = tuple(each for each in (ends if isinstance(ends, list) else [ends]) if each is not None)
+    return Pretrained(model, tokenizer, stop_ids, processor)
+
+
+def _read(policy: HuggingFacePolicy, dtype: torch.dtype) -> tuple[Any, Any, Any]:
+    """Return a model, its tokenizer, and its image processor if it reads pictures.
+
+    Raises:
+        ConfigError: One of them cannot be loaded, or the model is of a kind that cannot be sampled.
+    """
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
+
     chosen = {} if policy.attention == "auto" else {"attn_implementation": policy.attention}
     # An adapter in a folder names its model, which would come from the hub or from elsewhere here.
     is_folder = Path(policy.path).is_dir()
@@ -68,25 +98,21 @@ def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
         stack.enter_context(_without_bars())
         stack.enter_context(named(policy.path))
         # A folder may name code of its own, and the default asks the user on a terminal.
-        inner = AutoModelForCausalLM.from_pretrained(
+        found = {"trust_remote_code": False, "local_files_only": is_folder}
+        config = AutoConfig.from_pretrained(policy.path, **found)
+        pictured = sees_pictures(config, policy.path, wanted=policy.pictures is True)
+        processor = load_processor(policy.path) if pictured else None
+        kind = AutoModelForImageTextToText if pictured else AutoModelForCausalLM
+        inner = kind.from_pretrained(
             policy.path,
             dtype=dtype,
-            trust_remote_code=False,
-            local_files_only=is_folder,
             use_safetensors=True if is_folder else None,
+            **found,
             **chosen,
         )
         _refuse_recurrent(inner.config, policy.path)
-        context = _context(inner.config, policy)
-    try:
-        anew = policy.gradient_checkpointing
-        model = HuggingFaceModel(inner.to(device), context=context, gradient_checkpointing=anew)
-    except ValueError as error:
-        raise ConfigError(f"policy.gradient_checkpointing: {policy.path}: {error}") from error
-    _examine(model, policy.path)
-    ends = getattr(inner.generation_config, "eos_token_id", None)
-    stop_ids = ends if isinstance(ends, list) else [ends]
-    return Pretrained(model, tokenizer, tuple(each for each in stop_ids if each is not None))
+        _refuse_context(inner.config, policy)
+    return inner, tokenizer, processor
 
 
 def load_tokenizer(path: str) -> Any:
@@ -122,6 +148,8 @@ def save_pretrained(folder: Path, loaded: Pretrained) -> None:
     with _without_bars():
         loaded.model.inner.save_pretrained(part)
     loaded.tokenizer.save_pretrained(part)
+    if loaded.processor is not None:
+        loaded.processor.save_pretrained(part)
     if os.path.lexists(folder):
         os.replace(folder, old)
     os.replace(part, folder)
@@ -182,8 +210,8 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if name == "bfloat16" else torch.float32
 
 
-def _context(config: Any, policy: HuggingFacePolicy) -> int:
-    """Return the context, which stays within the positions and the attention window of a model.
+def _refuse_context(config: Any, policy: HuggingFacePolicy) -> None:
+    """Refuse a context that is larger than the positions or the attention window of a model.
 
     Within its window, sliding attention is full attention, which a row of a cache computes.
 
@@ -208,7 +236,6 @@ def _context(config: Any, policy: HuggingFacePolicy) -> int:
             )
     if policy.context < _SMALLEST:
         raise ConfigError(f"policy.context: expected at least {_SMALLEST}, got {policy.context}")
-    return policy.context
 
 
 def _refuse_recurrent(config: Any, path: str) -> None:
@@ -225,14 +252,33 @@ def _examine(model: HuggingFaceModel, path: str) -> None:
     """Find out whether rows can be packed, and that the model can be sampled.
 
     Raises:
-        ConfigError: Texts that are read piece by piece come out otherwise than at once.
+        ConfigError: Texts that are read piece by piece come out otherwise than at once, or pictures
+            are not laid out as the family of the model does it.
     """
+    _refuse_small(model, path)
     try:
         model.packed = can_pack(model)
         told = "reads another text piece by piece than at once" if not can_continue(model) else ""
+        if model.pictures is not None and not reads_pictures(model):
+            told = "lays out pictures otherwise than its family"
     except Exception as error:  # noqa: BLE001 - of any kind, as its shapes are
         told = f"cannot be sampled with a cache of keys and values: {error!s:.2000}"
     if told:
         raise ConfigError(
             f"policy.path: {path} ({type(model.inner).__name__}) {told}; choose another model"
+        )
+
+
+def _refuse_small(model: HuggingFaceModel, path: str) -> None:
+    """Refuse a context without room for the texts that a model is tried with.
+
+    Raises:
+        ConfigError: It has none.
+    """
+    with named(path):
+        needed = needed_context(model)
+    if model.context < needed:
+        raise ConfigError(
+            f"policy.context: {model.context} tokens do not hold a few pictures of {path}, which "
+            f"take {needed} tokens; use context = {needed} or more"
         )

@@ -1,99 +1,227 @@
-"""Pictures as tokens: each patch of a picture has an id of its own above the vocabulary.
+"""Pictures as tokens: each placeholder of a picture has an id of its own above the vocabulary.
 
 A vision-language model reads a picture as a run of placeholder tokens, whose embeddings are
 replaced by features of the picture. Which picture a placeholder means is told beside the tokens, so
 rows, caches and packing would all have to carry pictures. Here a placeholder becomes an id that
-names its picture and its patch, and the model alone resolves it. A record holds plain placeholders,
-and the pictures in the observations.
+names its picture and its place in it, and the model alone resolves it. A record holds plain
+placeholders, and the pictures in the observations.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakValueDictionary
 
 import torch
 from torch import Tensor
 
 from agentgym.records import Image
+from agentgym.train.models.picture_layout import (
+    PictureLayout,
+    PreparedPicture,
+    UnreadablePictureError,
+)
+
+_MOST: Final = 1 << 20
+"""More placeholders than a picture has."""
+_KEPT: Final = 16
+"""Pictures that stay prepared; others are prepared anew when a model reads them again."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShownPicture:
+    """A picture that tokens name; it is forgotten when nothing holds it any more.
+
+    Attributes:
+        image: The picture.
+        number: Which it is; never used again.
+        digest: Of its pixels.
+        offsets: ``int64[axes, n]``; see `PreparedPicture`.
+        gain: See `PreparedPicture`.
+    """
+
+    image: Image
+    number: int
+    digest: str
+    offsets: Tensor
+    gain: int
+
+
+@dataclass(frozen=True)
+class ShownTokens:
+    """Tokens as a model reads them.
+
+    Attributes:
+        ids: The tokens.
+        pictures: Those that they name. Hold them as long as a model reads the tokens.
+    """
+
+    ids: list[int]
+    pictures: tuple[ShownPicture, ...] = ()
+
+
+@dataclass(frozen=True)
+class FoundPictures:
+    """The pictures that the placeholders of a batch name; N placeholders.
+
+    Attributes:
+        inputs: Inputs of ``get_image_features`` for the distinct pictures.
+        rows: ``int64[N]``, the feature of each placeholder among those of all these pictures.
+        patches: ``int64[N]``, its place in its picture.
+        offsets: ``int64[axes, N]``, how far its position is from the picture's first.
+        gains: ``int64[N]``, how much further the positions after it are: 0 but for the last one of
+            a picture.
+    """
+
+    inputs: Mapping[str, Tensor]
+    rows: Tensor
+    patches: Tensor
+    offsets: Tensor
+    gains: Tensor
 
 
 class PictureTable:
-    """The pictures of the dialogues of one model.
+    """The pictures of the dialogues of one model. Any thread may ask it.
 
     Copies of a model share the table of the original.
 
     Args:
-        vocabulary: Number of tokens of the model; ids of patches begin there.
-        placeholder: Id of the placeholder token.
-        patches: Number of placeholders of a picture.
-        prepare: Turns a picture, ``uint8[H, W, 3]``, into ``float[3, h, w]`` as the model sees it.
+        vocabulary: Number of tokens of the model; ids of pictures begin there.
+        layout: How the model lays out pictures.
 
     Attributes:
-        first: The first id of a patch.
-        placeholder: As above.
-        patches: As above.
-
-    Raises:
-        ValueError: A picture has no placeholder.
+        first: The first id of a picture.
+        layout: As above.
     """
 
-    def __init__(
-        self,
-        vocabulary: int,
-        placeholder: int,
-        patches: int,
-        prepare: Callable[[Image], Tensor],
-    ) -> None:
-        if patches < 1:
-            raise ValueError(f"expected at least one placeholder for a picture, got {patches}")
-        self.first, self.placeholder, self.patches = vocabulary, placeholder, patches
-        self._prepare = prepare
-        self._numbers: dict[str, int] = {}
-        self._pixels: list[Tensor] = []
+    def __init__(self, vocabulary: int, layout: PictureLayout) -> None:
+        self.first, self.layout = vocabulary, layout
+        self._lock = threading.RLock()
+        self._entered = 0
+        self._by_digest = WeakValueDictionary[str, ShownPicture]()
+        self._by_number = WeakValueDictionary[int, ShownPicture]()
+        self._prepared = OrderedDict[str, PreparedPicture]()
 
     def __deepcopy__(self, memo: object) -> PictureTable:
         return self
 
-    def shown(self, ids: Sequence[int], pictures: Sequence[Image]) -> list[int]:
-        """Return tokens in which each placeholder names its picture and its patch.
+    def __len__(self) -> int:
+        """Return the number of pictures that something holds."""
+        return len(self._by_number)
+
+    @property
+    def placeholder(self) -> int:
+        """Id of the placeholder token."""
+        return self.layout.placeholder
+
+    def count(self, picture: Image) -> int:
+        """Return the number of placeholders of a picture.
+
+        Raises:
+            UnreadablePictureError: The model cannot read a picture of this size.
+        """
+        with self._lock:
+            return self._prepare(_digest(picture), picture).placeholders
+
+    def shown(self, ids: Sequence[int], pictures: Sequence[Image]) -> ShownTokens:
+        """Return tokens in which each placeholder names its picture and its place there.
 
         Args:
             ids: Tokens with placeholders.
             pictures: The pictures, in the order of their placeholders.
 
         Raises:
-            ValueError: There are not as many placeholders as the pictures need.
+            ValueError: There are not as many placeholders as the pictures need, or those of a
+                picture do not follow each other.
+            UnreadablePictureError: The model cannot read a picture of such a size.
         """
-        wanted, held = len(pictures) * self.patches, list(ids).count(self.placeholder)
-        if held != wanted:
-            raise ValueError(f"{len(pictures)} pictures need {wanted} placeholders, not {held}")
-        patches = (patch for picture in pictures for patch in self._ids(picture))
-        return [next(patches) if token == self.placeholder else token for token in ids]
+        with self._lock:
+            entered = tuple(map(self._enter, pictures))
+        counts = [each.offsets.shape[1] for each in entered]
+        places = [place for place, token in enumerate(ids) if token == self.placeholder]
+        if len(places) != sum(counts):
+            raise ValueError(
+                f"{len(counts)} pictures need {sum(counts)} placeholders, not {len(places)}"
+            )
+        read, begin = list(ids), 0
+        for number, (each, count) in enumerate(zip(entered, counts, strict=True)):
+            mine, begin = places[begin : begin + count], begin + count
+            if mine[-1] - mine[0] != count - 1:
+                raise ValueError(f"the {count} placeholders of picture {number} are not in a row")
+            start = self.first + each.number * _MOST
+            read[mine[0] : mine[-1] + 1] = range(start, start + count)
+        return ShownTokens(read, entered)
 
     def plain(self, ids: Sequence[int]) -> list[int]:
         """Return tokens with placeholders, as a record holds them."""
         return [self.placeholder if token >= self.first else token for token in ids]
 
-    def find(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the pictures of ids of patches: ``float[P, 3, h, w]``, and where each id points.
+    def find(self, ids: Tensor) -> FoundPictures:
+        """Return the pictures of ids.
 
         Args:
-            ids: ``int64[N]``, all of them ids of patches.
+            ids: ``int64[N]``, all of them ids of pictures; at least one.
 
-        Returns:
-            The pixels of the distinct pictures, for each id the index of its picture there, and
-            its patch.
+        Raises:
+            ValueError: A picture is not held any more.
         """
-        places = ids - self.first
-        numbers, which = torch.unique(places // self.patches, return_inverse=True)
-        pixels = torch.stack([self._pixels[number] for number in numbers.tolist()])
-        return pixels, which, places % self.patches
+        places = ids.cpu() - self.first
+        numbers, which = torch.unique(places // _MOST, return_inverse=True)
+        patches = places % _MOST
+        with self._lock:
+            shown = [self._held(number) for number in numbers.tolist()]
+            prepared = [self._prepare(each.digest, each.image) for each in shown]
+        counts = torch.tensor([each.placeholders for each in prepared])
+        gains = torch.tensor([each.gain for each in prepared])
+        rows = (counts.cumsum(0) - counts)[which] + patches
+        return FoundPictures(
+            {name: torch.cat([p.inputs[name] for p in prepared]) for name in prepared[0].inputs},
+            rows,
+            patches,
+            torch.cat([each.offsets for each in prepared], 1)[:, rows],
+            torch.where(patches == counts[which] - 1, gains[which], 0),
+        )
 
-    def _ids(self, picture: Image) -> range:
-        digest = hashlib.sha256(str(picture.shape).encode() + picture.tobytes()).hexdigest()
-        number = self._numbers.setdefault(digest, len(self._pixels))
-        if number == len(self._pixels):
-            self._pixels.append(self._prepare(picture))
-        begin = self.first + number * self.patches
-        return range(begin, begin + self.patches)
+    def _enter(self, picture: Image) -> ShownPicture:
+        digest = _digest(picture)
+        found = self._by_digest.get(digest)
+        if found is None:
+            laid = self._prepare(digest, picture)
+            found = ShownPicture(picture, self._entered, digest, laid.offsets, laid.gain)
+            self._entered += 1
+            self._by_digest[digest] = self._by_number[found.number] = found
+        return found
+
+    def _held(self, number: int) -> ShownPicture:
+        found = self._by_number.get(number)
+        if found is None:
+            raise ValueError("tokens name a picture that is not held any more")
+        return found
+
+    def _prepare(self, digest: str, picture: Image) -> PreparedPicture:
+        prepared = self._prepared.pop(digest, None)
+        if prepared is None:
+            height, width, _ = picture.shape
+            try:
+                prepared = self.layout.prepare(picture)
+            except ValueError as error:
+                told = f"a picture of {width} x {height} pixels: {error}"
+                raise UnreadablePictureError(told) from error
+            if not 0 < prepared.placeholders <= _MOST:
+                raise UnreadablePictureError(
+                    f"a picture of {width} x {height} pixels has {prepared.placeholders:,} "
+                    f"placeholders; expected 1 to {_MOST:,}"
+                )
+        self._prepared[digest] = prepared
+        while len(self._prepared) > _KEPT:
+            self._prepared.popitem(last=False)
+        return prepared
+
+
+def _digest(picture: Image) -> str:
+    return hashlib.sha256(str(picture.shape).encode() + picture.tobytes()).hexdigest()

@@ -45,17 +45,21 @@ class RowCache(Cache):  # type: ignore[misc]
 
     def __init__(self, rows: int, context: int) -> None:
         super().__init__(layer_class_to_replicate=_RowLayer)
-        self._lengths, self._context = [0] * rows, context
+        self._lengths, self._gains, self._context = [0] * rows, [0] * rows, context
         self._reading: Reading | None = None
         self._counts: list[tuple[int, int]] = []
 
     def clear(self, row: int) -> None:
         """Forget the tokens of a row."""
-        self._lengths[row] = 0
+        self._lengths[row] = self._gains[row] = 0
 
     def length(self, row: int) -> int:
         """Return the number of tokens that a row holds."""
         return self._lengths[row]
+
+    def gain(self, row: int) -> int:
+        """Return how much further positions are after a row than its tokens alone would make."""
+        return self._gains[row]
 
     def begin(self, rows: Sequence[int], counts: Sequence[int], device: torch.device) -> Reading:
         """Plan to add tokens to rows.
@@ -87,10 +91,15 @@ class RowCache(Cache):  # type: ignore[misc]
         )
         return self._reading
 
-    def finish(self) -> None:
-        """Count the tokens that `begin` planned."""
-        for row, count in self._counts:
+    def finish(self, gains: Sequence[int]) -> None:
+        """Count the tokens that `begin` planned.
+
+        Args:
+            gains: For each row, what its pictures add to the positions after them.
+        """
+        for (row, count), gain in zip(self._counts, gains, strict=True):
             self._lengths[row] += count
+            self._gains[row] += gain
         self._reading, self._counts = None, []
 
     def update(
