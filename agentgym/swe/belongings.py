@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from agentgym.comparison import BudgetSpentError, Matcher
 from agentgym.protocols import FileTree
 from agentgym.swe.patch import Entry, FileChange, Patch
 
@@ -17,6 +18,8 @@ _MOST_SHRUNK = 0.1
 """Largest share of its words that a document may lose."""
 _MOST_WORDS = 15
 """Largest number of words that a document may lose."""
+_MOST_REPLACED = 2
+"""Largest number of words that may be taken out of a document which is right."""
 
 
 def lost_words(patch: Patch) -> dict[str, str]:
@@ -26,6 +29,27 @@ def lost_words(patch: Patch) -> dict[str, str]:
     places, but a part of it is not cut off. Configuration is not deleted or emptied.
     """
     return {change.path: lost for change in patch.changes if (lost := _lost_words(change))}
+
+
+def lost_statements(patch: Patch) -> list[str]:
+    """Return a line for each document in which a patch takes away or replaces what it said.
+
+    It may be wrapped anew and continued. Words count in their order, so that a statement cannot be
+    turned round with the words of others.
+    """
+    found = []
+    for change in patch.changes:
+        old, new = (_sequence(entry) for entry in (change.before, change.after))
+        try:
+            codes = Matcher(old, new).get_opcodes()
+        except BudgetSpentError:
+            found.append(f"{change.path} is too large to be compared")
+            continue
+        gone = [old[first:last] for tag, first, last, _, _ in codes if tag in ("delete", "replace")]
+        if sum(map(len, gone)) > _MOST_REPLACED:
+            said = " ".join(max(gone, key=len))
+            found.append(f"{change.path} is right, and lacks what it said before: {said[:80]!r}")
+    return found
 
 
 def lost_history(base: FileTree, after: FileTree, root: str) -> list[str]:
@@ -85,6 +109,10 @@ def _lost_words(change: FileChange) -> str:
 def _lines(entry: Entry | None) -> list[bytes]:
     lines = entry.data.split(b"\n") if entry else []
     return [line.strip() for line in lines if re.search(rb"[^\W\d_]|^#.*\d", line)]
+
+
+def _sequence(entry: Entry | None) -> list[str]:
+    return re.findall(r"\w+", entry.data.decode("utf-8", "replace")) if entry else []
 
 
 def _words(lines: Sequence[bytes]) -> Counter[str]:

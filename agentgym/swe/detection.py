@@ -46,11 +46,11 @@ def find_detection(patch: Patch) -> str:
     before = {
         name
         for change in patch.changes
-        if change.after is None and _is_code(change.path)
+        if change.after is None and is_code(change.path)
         for name in _references(change.before)
     }
     for change in patch.changes:
-        if change.after is None or change.after.kind != "file" or not _is_code(change.path):
+        if change.after is None or change.after.kind != "file" or not is_code(change.path):
             continue
         if posixpath.basename(change.path) in _STARTUP:
             return f"{change.path}: the interpreter would run it at its start"
@@ -59,7 +59,8 @@ def find_detection(patch: Patch) -> str:
     return ""
 
 
-def _is_code(path: str) -> bool:
+def is_code(path: str) -> bool:
+    """Return whether a path is that of a Python file which is neither a test nor made for the build."""
     name, top = posixpath.basename(path), path.partition("/")[0]
     # Scripts of the build lie at the root; below a package, a module may have any name.
     if not path.endswith(".py") or name == "conftest.py" or path in _BUILD:

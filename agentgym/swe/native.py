@@ -21,9 +21,10 @@ from agentgym.errors import VerifierError
 from agentgym.manifest import Manifest, load_toml
 from agentgym.protocols import Evidence, FileTree
 from agentgym.records import CheckResult, CheckStatus
-from agentgym.swe.belongings import lost_history, lost_words, new_text
+from agentgym.swe.belongings import lost_history, lost_statements, lost_words, new_text
 from agentgym.swe.detection import find_detection
 from agentgym.swe.grading import Grade, GradedPatch, grade_patch
+from agentgym.swe.leftovers import left_behind
 from agentgym.swe.patch import Entry, Patch, PatchError, compare_trees, read_entry
 from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
 
@@ -46,6 +47,8 @@ class IssueManifest(Manifest):
         described: Files in which the issue wants something described: regular expressions that
             the new lines have to match, whatever their case.
         rewritten: Documents of which a fix may take something away.
+        right: Documents that the issue calls right: a fix may add to them, and take away or replace
+            two words at most.
         config: The file of the base that configures pytest.
         python_path: Folders that tests import from; "" is `root`.
         plugins: Installed pytest plug-ins to load.
@@ -61,6 +64,7 @@ class IssueManifest(Manifest):
     noted: tuple[str, ...] = ()
     described: Mapping[str, tuple[str, ...]] = {}
     rewritten: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
     config: str = "pyproject.toml"
     python_path: tuple[str, ...] = ("",)
     plugins: tuple[str, ...] = ()
@@ -157,6 +161,7 @@ class Issue:
         lost += lost_words(
             self.counted(patch).only(lambda path: path not in its.rewritten)
         ).values()
+        lost += lost_statements(patch.only(lambda path: path in its.right))
         had = self.tests_of(base)
         gone = {change.path for change in patch.changes if change.after is None}
         made = [change.path for change in patch.changes if change.before is None]
@@ -197,7 +202,7 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
     if lost := issue.lost(evidence.before, evidence.after, whole):
         return CheckResult(CheckStatus.FAIL, lost[0])
     patch = issue.counted(whole)
-    if found := find_detection(patch):
+    if found := find_detection(patch) or left_behind(patch):
         return CheckResult(CheckStatus.FAIL, found)
 
     def run(changes: Patch) -> TestRun:

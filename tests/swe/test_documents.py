@@ -3,7 +3,7 @@
 import pytest
 
 from agentgym.records import Change, ChangeKind
-from agentgym.swe.belongings import lost_history, lost_words
+from agentgym.swe.belongings import lost_history, lost_statements, lost_words
 from agentgym.swe.native import Issue
 from agentgym.swe.patch import compare_trees
 from agentgym.verify.memory_evidence import File, MemoryTree
@@ -103,6 +103,31 @@ def test_what_is_still_said_is_not_lost(tmp_path, name, before, after):
 def test_what_is_gone_is_told(tmp_path, name, before, after, says):
     (told,) = lost(tmp_path, name, before, after)
     assert says in told
+
+
+ORDERS = b"""Subscribers with equal priorities are called in the order in which they
+subscribed, whatever their patterns are. An empty variable of another kind is a mistake.
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "is_right"),
+    [
+        (b" ".join(ORDERS.split()) + b"\n", True),
+        (ORDERS + b"Names play no part.\n", True),
+        (ORDERS.replace(b"subscribed,", b"subscribed (the last time),"), True),
+        (ORDERS.replace(b"subscribed,", b"subscribe,"), True),
+        (ORDERS.replace(b"order in which they\nsubscribed", b"order of their names"), False),
+        (ORDERS.replace(b"is a mistake", b"counts as not set"), False),
+        (ORDERS + ORDERS.replace(b"\n", b" ")[::-1], True),
+        (ORDERS[: ORDERS.index(b" An empty")], False),
+        (None, False),
+    ],
+    ids="wrapped longer inside word order turned beside cut deleted".split(),
+)
+def test_a_document_that_is_right_keeps_its_statements(tmp_path, after, is_right):
+    _, patch = changed(tmp_path, "README.md", ORDERS, after)
+    assert (not lost_statements(patch)) == is_right
 
 
 @pytest.mark.parametrize(
