@@ -385,6 +385,17 @@ class RunStore:
         self.endings.read_sizes_again()
         return numbers
 
+    def reopen_episode(self, episode_id: int) -> None:
+        """Take back the end of an episode, which can then be resumed; its steps stay."""
+        with self._database.transaction():
+            self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
+            self._refused.note(episode_id, TokenUsage(), None)
+            self._database.execute(
+                "UPDATE episodes SET state = 'running', verdict = NULL, error = NULL,"
+                " audit = NULL, length = NULL, duration_s = 0 WHERE id = ?",
+                (episode_id,),
+            )
+
     def reset_episode(self, episode_id: int) -> None:
         """Put an episode back to planned and remove its steps; its history and its forks stay."""
         with self._database.transaction():

@@ -1,7 +1,9 @@
 """Plays an episode once more where a process that it shared with others ended it.
 
 The second time it has that process for itself. If it ends again, the episode is to blame and is
-judged, so that no policy leaves the mean by ending what episodes share.
+judged, so that no policy leaves the mean by ending what episodes share. The recorded steps are
+executed again and the agent goes on from there: otherwise a policy that has failed could end the
+process to begin anew, and would have the best of two attempts.
 """
 
 from __future__ import annotations
@@ -28,15 +30,21 @@ P = TypeVar("P", bound=Played)
 
 
 async def once_more_if_lost(
-    play: Callable[[str], Awaitable[P]], store: RunStore | None, episode_id: int | None
+    play: Callable[[str], Awaitable[P]],
+    store: RunStore | None,
+    episode_id: int | None,
+    *,
+    resumes: bool = True,
 ) -> P:
     """Return what was played, the first time or the second.
 
     Args:
         play: Plays it. Its argument is empty the first time, and then says why it is played again:
             it has to share no process with other episodes.
-        store: Where it is recorded; its steps are removed before it is played again.
+        store: Where it is recorded.
         episode_id: Which episode of the store it is.
+        resumes: Whether what was played goes on from the recorded steps. Otherwise they are
+            removed, and it begins anew.
 
     Raises:
         RecordError: It cannot be recorded.
@@ -45,5 +53,6 @@ async def once_more_if_lost(
     if not played.lost:
         return played
     if store is not None and episode_id is not None:
-        await store.threads.finish(store.reset_episode, episode_id)
+        take_back = store.reopen_episode if resumes else store.reset_episode
+        await store.threads.finish(take_back, episode_id)
     return await play(f"played again: {played.error}")

@@ -158,7 +158,8 @@ class Rollouts:
             async def play(note: str) -> EpisodeResult:
                 nonlocal policy
                 if note:
-                    steps.clear()
+                    if self._store is None:
+                        steps.clear()
                     policy = self._make_policy(assignment, str(attempt))
                 return await run_episode(
                     self._environments[assignment.task],
@@ -225,7 +226,7 @@ class Rollouts:
             async def play(note: str) -> _Grown:
                 return await self._grown(assignment, attempt, episode_id, alone=bool(note))
 
-            grown = await once_more_if_lost(play, self._store, episode_id)
+            grown = await once_more_if_lost(play, self._store, episode_id, resumes=False)
             self.busy_s += time.monotonic() - began_s
         if grown.tree is None:
             return _unscored(assignment, grown.error)

@@ -8,6 +8,7 @@ graders can be given a weight, too.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -15,6 +16,7 @@ from agentgym.records import CheckStatus, Grading, Step, StepGrade, Trajectory, 
 from agentgym.rollout.grading import with_task
 from agentgym.rollout.step_tests import NAME as STEP_TESTS
 from agentgym.task.model import Instance
+from agentgym.threads import COMPUTING
 from agentgym.verify.steps import registry
 from agentgym.verify.steps.grading import grade_steps
 
@@ -69,9 +71,11 @@ class StepRewards:
             AgentGymError: The task is broken.
         """
         plain = Trajectory(instance.task.id, instance.instruction, tuple(steps), verdict=verdict)
-        trajectory = with_task(plain, instance.task, instance.params)
+        # A policy may write megabytes, and other episodes share the loop.
+        trajectory = await COMPUTING.run(with_task, plain, instance.task, instance.params)
         found = [0.0] * len(steps)
         for spec, (grader, weight) in self._graders.items():
+            await asyncio.sleep(0)
             grading = await grade_steps(spec, grader, trajectory)
             self._failures += bool(grading.error)
             for grade in grading.grades:

@@ -196,6 +196,22 @@ def test_a_reset_episode_is_planned_again(run):
     assert run.episode(2) == fresh
 
 
+def test_a_reopened_episode_keeps_its_steps_and_goes_on(run):
+    recorder = begin(run)
+    recorder.step(make_step(0))
+    recorder.note("a note")
+    recorder.finish(VERDICT, duration_s=1.0, error="lost", audit=AUDIT)
+    run.reopen_episode(1)
+    row = run.episode(1)
+    assert (row.state, row.verdict, row.audit, row.steps) == ("running", None, None, 1)
+    assert row.log == "a note\n" and not row.error
+    again = begin(run)
+    again.step(make_step(1))
+    again.finish(VERDICT, duration_s=2.0)
+    row = run.episode(1)
+    assert (row.verdict, row.steps, row.duration_s) == (VERDICT, 2, 2.0)
+
+
 def test_a_branch_names_its_parent(run):
     branch = run.add(PLAN, parent=(1, 4))
     assert branch == 3

@@ -24,13 +24,14 @@ FLAT, TREE = None, TreeConfig(leaves=2, width=2, at=BranchAt.STEPS, steps=(1,))
 class Ending:
     """Looks once, and then ends what episodes share."""
 
-    def __init__(self, name):
-        self.name, self.asked = name, 0
+    def __init__(self, name, asked=None):
+        self.name, self.asked = name, [] if asked is None else asked
 
     async def start(self, briefing):
-        self.asked = 0
+        pass
 
     async def act(self, observation, tools, history):
+        self.asked.append((self.name, len(history)))
         return Decision(LOOK if not history else Action("submit", {}))
 
     def shown(self, tokens):
@@ -47,7 +48,7 @@ def shop(tmp_path, monkeypatch):
     monkeypatch.delenv("AGENTGYM_USER", raising=False)
 
 
-def played(tree, store, monkeypatch, *, fatal):
+def played(tree, store, monkeypatch, *, fatal, asked=None):
     """Return a group of two whose second step ends the browser, and how each episode began."""
     began = []
 
@@ -63,7 +64,7 @@ def played(tree, store, monkeypatch, *, fatal):
                 step = episode.step
 
                 async def stepping(action, **options):
-                    if fatal(alone):
+                    if episode.steps and fatal(alone):
                         ended = SurfaceEndedError if alone else SurfaceLostError
                         raise ended("the browser does not answer")
                     return await step(action, **options)
@@ -74,7 +75,7 @@ def played(tree, store, monkeypatch, *, fatal):
             monkeypatch.setattr(environment, "start", watched)
             rollouts = Rollouts(
                 {"demo/refund-v1": environment},
-                lambda _, name: Ending(name),
+                lambda _, name: Ending(name, asked),
                 jobs=2,
                 tree=tree,
                 store=store,
@@ -104,3 +105,18 @@ def test_an_attempt_that_is_lost_alone_is_not_played_a_third_time(
     with closing(RunStore.create(tmp_path / "run", {}, [])) as store:
         _, began = played(tree, store, monkeypatch, fatal=lambda alone: True)
     assert sorted(began) == [False, False, True, True]
+
+
+def test_a_lost_attempt_goes_on_from_its_steps_and_has_no_second_chance(
+    shop, tmp_path, monkeypatch
+):
+    """A policy that ended the browser when it had failed could begin anew: the best of two."""
+    asked = []
+    with closing(RunStore.create(tmp_path / "run", {}, [])) as store:
+        group, _ = played(None, store, monkeypatch, fatal=lambda alone: not alone, asked=asked)
+        rows = store.episodes()
+        steps = [[step.action.tool for step in store.steps(row.id)] for row in rows]
+    assert sorted(asked) == [("0", 0), ("0", 1), ("0", 1), ("1", 0), ("1", 1), ("1", 1)]
+    assert steps == [["orders_get", "submit"]] * 2
+    assert len(group.trajectories) == 2
+    assert all("played again" in row.log for row in rows)

@@ -1,4 +1,4 @@
-"""How much of a guest's files a layer of a Docker image may take, and whether to go on with it."""
+"""The bound of a guest's files in a layer of a Docker image, and whether to go on with it."""
 
 from __future__ import annotations
 
