@@ -30,10 +30,10 @@ class SiteManifest(Manifest):
             site's own folder has them.
         port: Port of the sandbox's loopback at which a program of its own answers; None otherwise.
         fallback: Static page for paths without a file, as a single-page application needs it.
-        own_scripts: Whether static pages run only the scripts that stand in their files or come from
-            this site, and none in a text that a visitor has typed.
-        handlers: Handlers of events that scripts of such pages write into elements, beside those that
-            stand in their files.
+        own_scripts: Whether static pages run only the scripts that stand in their files or come
+            from this site, and none in a text that a visitor has typed.
+        handlers: Handlers of events that scripts of such pages write into elements, beside those
+            that stand in their files.
         tools: Globs of service tools that scripts of its pages may call at ``/api/TOOL``.
         max_body_kb: Largest body of a request.
     """

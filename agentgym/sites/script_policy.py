@@ -1,4 +1,4 @@
-"""Which scripts a static page may run: those that its own file holds or names, and no others.
+"""Limits a static page to the scripts that its own file holds, and to those of its site.
 
 A page may write what a visitor has typed into its own HTML. A script within that text would reach
 all that the page knows, also the state by which an episode is judged. The policy is that of Content
