@@ -147,8 +147,10 @@ class SiteApplication:
         response = static_file(folder, path, manifest.fallback)
         if not manifest.own_scripts or response.type != HTML:
             return response
-        policy = {"content-security-policy": script_policy(response.body, manifest.handlers)}
-        return replace(response, headers={**response.headers, **policy})
+        evaluating = any(fits_glob(path.lstrip("/"), glob) for glob in manifest.evaluating)
+        policy = script_policy(response.body, manifest.handlers, evaluating=evaluating)
+        headers = {**response.headers, "content-security-policy": policy}
+        return replace(response, headers=headers)
 
     def _request(
         self, scope: ASGIMessage, method: str, path: str, session: Session, body: bytes

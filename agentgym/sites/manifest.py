@@ -30,10 +30,11 @@ class SiteManifest(Manifest):
             site's own folder has them.
         port: Port of the sandbox's loopback at which a program of its own answers; None otherwise.
         fallback: Static page for paths without a file, as a single-page application needs it.
-        own_scripts: Whether static pages run only the scripts that stand in their files or come from
-            this site, and none in a text that a visitor has typed.
-        handlers: Handlers of events that scripts of such pages write into elements, beside those that
-            stand in their files.
+        own_scripts: Whether static pages run only the scripts that stand in their files or come
+            from this site, and none in a text that a visitor has typed.
+        handlers: Handlers of events that scripts of such pages write into elements, beside those
+            that stand in their files.
+        evaluating: Globs of the addresses of such pages whose scripts evaluate texts as programs.
         tools: Globs of service tools that scripts of its pages may call at ``/api/TOOL``.
         max_body_kb: Largest body of a request.
     """
@@ -47,6 +48,7 @@ class SiteManifest(Manifest):
     fallback: str | None = None
     own_scripts: bool = False
     handlers: tuple[str, ...] = ()
+    evaluating: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     max_body_kb: int = Field(default=2048, ge=1, le=65_536)
 
@@ -56,8 +58,8 @@ class SiteManifest(Manifest):
             raise ValueError("fallback needs a folder of static pages")
         if self.own_scripts and self.folder is None:
             raise ValueError("own_scripts needs a folder of static pages")
-        if self.handlers and not self.own_scripts:
-            raise ValueError("handlers means own_scripts = true")
+        if (self.handlers or self.evaluating) and not self.own_scripts:
+            raise ValueError("handlers and evaluating need own_scripts = true")
         if self.port is not None and (self.folder is not None or self.tools):
             raise ValueError("port means a program of its own, which has neither folder nor tools")
         if self.package and self.folder is None:

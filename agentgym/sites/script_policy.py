@@ -1,4 +1,4 @@
-"""Which scripts a static page may run: those that its own file holds or names, and no others.
+"""Limits a static page to the scripts that its own file holds, and to those of its site.
 
 A page may write what a visitor has typed into its own HTML. A script within that text would reach
 all that the page knows, also the state by which an episode is judged. The policy is that of Content
@@ -18,12 +18,14 @@ _PAGES: Final = 256
 
 
 @lru_cache(maxsize=_PAGES)
-def script_policy(page: bytes, handlers: tuple[str, ...] = ()) -> str:
+def script_policy(page: bytes, handlers: tuple[str, ...] = (), *, evaluating: bool = False) -> str:
     """Return the policy of a page, as the value of the header `Content-Security-Policy`.
 
     Args:
         page: Its HTML as UTF-8.
         handlers: Further handlers of events that it may run.
+        evaluating: Whether its scripts may evaluate texts as programs. Libraries do so with the
+            scripts in a text that is put into the page.
     """
     text = page.decode("utf-8", "replace")
     for found, instead in _LINE_ENDS:
@@ -35,8 +37,9 @@ def script_policy(page: bytes, handlers: tuple[str, ...] = ()) -> str:
     known = [*reader.handlers, *handlers]
     if known:
         scripts += ["'unsafe-hashes'", *_digests(known)]
-    # A page that evaluates texts does so on purpose, and a worker does not reach the page.
-    allowed = " ".join(["'self'", "'unsafe-eval'", *scripts])
+    evaluated = "'unsafe-eval'" if evaluating else "'wasm-unsafe-eval'"
+    allowed = " ".join(["'self'", evaluated, *scripts])
+    # A worker does not reach the page.
     return f"script-src {allowed}; worker-src 'self' blob:; object-src 'none'"
 
 

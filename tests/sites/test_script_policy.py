@@ -34,7 +34,7 @@ def test_the_policy_names_the_scripts_of_the_file_and_no_others():
     assert directive.split() == [
         "script-src",
         "'self'",
-        "'unsafe-eval'",
+        "'wasm-unsafe-eval'",
         digest('let score = 0;\nlet over = a &lt; b && "<p>";'),
         "'unsafe-hashes'",
         digest("score > 1 && win()"),
@@ -45,12 +45,12 @@ def test_the_policy_names_the_scripts_of_the_file_and_no_others():
 
 def test_a_page_without_scripts_allows_those_of_its_host_alone():
     directives = script_policy(b"\xff<p>plain").split("; ")
-    assert directives == ["script-src 'self' 'unsafe-eval'", *REST]
+    assert directives == ["script-src 'self' 'wasm-unsafe-eval'", *REST]
 
 
 def test_further_handlers_are_named():
     first, *rest = script_policy(b"<p>plain", ("mark()",)).split("; ")
-    assert first == f"script-src 'self' 'unsafe-eval' 'unsafe-hashes' {digest('mark()')}"
+    assert first == f"script-src 'self' 'wasm-unsafe-eval' 'unsafe-hashes' {digest('mark()')}"
     assert rest == REST
 
 
@@ -61,6 +61,16 @@ def site_with(folder, more, **files):
     for name, text in files.items():
         (place / "dist" / name.replace("__", ".")).write_text(text)
     return place
+
+
+async def test_texts_are_evaluated_on_pages_that_the_site_names(tmp_path):
+    more = 'folder = "dist"\nown_scripts = true\nevaluating = ["edit*"]\n'
+    place = site_with(tmp_path, more, edit__html="<p>", index__html="<p>")
+    sites = open_sites((load_site(place),), services=None, reader=None, seed="arcade/game:1")
+    async with visit(sites) as client:
+        for address, allowed in (("/", False), ("/edit.html", True), ("/edit", True)):
+            page = await client.get(f"http://game.example{address}")
+            assert (" 'unsafe-eval'" in page.headers["content-security-policy"]) is allowed
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -81,7 +91,8 @@ async def test_pages_have_the_policy_where_the_site_says_so(tmp_path, own):
     ("more", "told"),
     [
         ("own_scripts = true\n", "own_scripts needs a folder"),
-        ('folder = "dist"\nhandlers = ["t"]\n', "handlers means own_scripts"),
+        ('folder = "dist"\nhandlers = ["t"]\n', "need own_scripts = true"),
+        ('folder = "dist"\nevaluating = ["*"]\n', "need own_scripts = true"),
     ],
 )
 def test_only_static_pages_can_be_held_to_their_scripts(tmp_path, more, told):

@@ -77,11 +77,9 @@ class Session:
 
     def spawn(self, argv):
         """Start a program of the user."""
-        # In a fork an agent may have closed or removed the home.
-        home = self._home if os.access(self._home, os.X_OK) else "/"
         return subprocess.Popen(
             argv,
-            cwd=home,
+            cwd=self._home,
             env=self.environment,
             user=self.uid,
             group=self._gid,
@@ -96,7 +94,7 @@ class Session:
         """Return the lines of the session's file: what is open when the agent comes."""
         try:
             # In a fork an agent has had the file. Opening a pipe would wait for its writer.
-            with open(_APPLICATIONS, "rb", opener=lambda p, f: os.open(p, f | os.O_NONBLOCK)) as file:
+            with open(_APPLICATIONS, "rb", opener=_at_once) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     return []
                 text = file.read(_SESSION_BYTES).decode("utf-8", "replace")
@@ -120,6 +118,10 @@ class Session:
                     return
             time.sleep(_POLL_S)
         self.notes.append(f"no window came of: {line[:200]}")
+
+
+def _at_once(path, flags):
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _wait(is_ready, what):
