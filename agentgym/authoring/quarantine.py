@@ -14,7 +14,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Final
 
 from agentgym import catalogue
@@ -22,6 +24,7 @@ from agentgym.authoring.quarantine_limits import QuarantineLimits
 from agentgym.errors import SandboxError
 from agentgym.record.folder import RunFolder
 from agentgym.sandbox.layers.removal import remove
+from agentgym.sandbox.seccomp import outer_program
 from agentgym.scratch import scratch_folder
 
 REPORT: Final = "report.json"
@@ -89,14 +92,17 @@ class Quarantine:
             limits.close()
 
     def _run(self, limits: QuarantineLimits, words: Sequence[str], say: Say) -> int:
-        process = subprocess.Popen(
-            limits.around(self.command(words)),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self._environment(),
-            start_new_session=True,
-        )
+        with _filter_file() as file:
+            passed = [] if file is None else [file.fileno()]
+            process = subprocess.Popen(
+                limits.around(self.command(words, *passed)),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._environment(),
+                start_new_session=True,
+                pass_fds=passed,
+            )
         assert process.stdout is not None and process.stderr is not None
         hearers = [
             threading.Thread(target=_hear, args=(stream, say, is_error), daemon=True)
@@ -139,8 +145,13 @@ class Quarantine:
         """Path at which a command must write `REPORT`."""
         return f"{self._cache.name}/{REPORT}"
 
-    def command(self, words: Sequence[str]) -> list[str]:
-        """Return the command line that runs ``agentgym WORDS…``."""
+    def command(self, words: Sequence[str], filter_fd: int | None = None) -> list[str]:
+        """Return the command line that runs ``agentgym WORDS…``.
+
+        Args:
+            words: The command.
+            filter_fd: Descriptor of the system call filter, None without one.
+        """
         root = os.geteuid() == 0
         drop = ["--cap-add", "ALL"] if root else []
         if not root:
@@ -155,6 +166,7 @@ class Quarantine:
             *("bwrap", "--tmpfs", "/", "--bind", "/proc", "/proc", "--dev", "/dev"),
             *("--perms", "1777", "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/mnt"),
             *self._mounts(),
+            *([] if filter_fd is None else ["--seccomp", str(filter_fd)]),
             *(*drop, "--"),
             *("setpriv", *(ids if root else []), "--inh-caps=-all", "--no-new-privs"),
             *(["--bounding-set=-all"] if root else []),
@@ -182,6 +194,19 @@ class Quarantine:
         yield from ("--bind", self._cache.name, self._cache.name)
         if here is not None:
             yield from ("--chdir", str(here))
+
+
+@contextmanager
+def _filter_file() -> Iterator[IO[bytes] | None]:
+    """Make a file of the system call filter; None on a machine without one."""
+    program = outer_program()
+    if program is None:
+        yield None
+        return
+    with TemporaryFile() as file:
+        file.write(program)
+        file.seek(0)
+        yield file
 
 
 def _python() -> Iterator[Path]:

@@ -80,6 +80,13 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "perf_event_open": (298, 241),
     "userfaultfd": (323, 282),
 }
+_REFUSED_OUTSIDE = (
+    *("add_key", "keyctl", "request_key", "open_by_handle_at"),
+    *("bpf", "io_uring_enter", "io_uring_register", "io_uring_setup"),
+    *("perf_event_open", "userfaultfd"),
+)
+"""Calls that `outer_program` refuses."""
+
 _CLONE, _CLONE3, _IOCTL, _SOCKET, _UNSHARE = (56, 220), (435, 435), (16, 29), (41, 198), (272, 97)
 _FALLOCATE = (285, 47)
 _PRLIMIT64, _SETPRIORITY, _IOPRIO_SET = (302, 261), (141, 140), (251, 30)
@@ -189,8 +196,23 @@ def filter_program() -> bytes | None:
     return None if machine is None else _program(*machine)
 
 
+def outer_program() -> bytes | None:
+    """Return a filter under which sandboxes can be started; None as `filter_program`.
+
+    It refuses what no namespace separates and no sandbox needs for its start: keyrings, sockets
+    outside network namespaces, the entry points of kernel exploits.
+    """
+    machine = _MACHINES.get(platform.machine())
+    return None if machine is None else _program(*machine, is_outer=True)
+
+
+def _outer_rules(column: int) -> list[tuple[int, list[Instruction]]]:
+    refused = {number for name in _REFUSED_OUTSIDE if (number := REFUSED[name][column]) is not None}
+    return [(_SOCKET[column], _sockets()), *((number, [_refuse()]) for number in sorted(refused))]
+
+
 @functools.cache
-def _program(architecture: int, column: int, foreign: int) -> bytes:
+def _program(architecture: int, column: int, foreign: int, *, is_outer: bool = False) -> bytes:
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_IF_EQUAL, 1, 0, architecture),
@@ -200,7 +222,7 @@ def _program(architecture: int, column: int, foreign: int) -> bytes:
         (_IF_AT_LEAST, 0, 1, foreign),
         _refuse(),
     ]
-    for number, body in _rules(column):
+    for number, body in _outer_rules(column) if is_outer else _rules(column):
         program += [(_IF_EQUAL, 0, len(body), number), *body]
     program.append(_ALLOW)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)

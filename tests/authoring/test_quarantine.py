@@ -29,7 +29,7 @@ pytestmark = [
 ]
 
 SPY = r"""
-import json, os, socket, subprocess, sys
+import ctypes, json, os, platform, socket, subprocess, sys
 from pathlib import Path
 secret, mine, port, out = sys.argv[1:5]
 
@@ -38,6 +38,14 @@ def tried(deed):
         return deed() or "done"
     except Exception as error:
         return type(error).__name__
+
+def keys():
+    # Name the session keyring, which is inherited from the host.
+    kernel = ctypes.CDLL(None, use_errno=True)
+    number = {"x86_64": 250, "aarch64": 219}[platform.machine()]
+    if kernel.syscall(number, 0, -3, 0) < 0:
+        raise OSError(ctypes.get_errno(), "keyctl")
+    return "named"
 
 found = {
     "secret": tried(lambda: Path(secret).read_text()),
@@ -49,6 +57,8 @@ found = {
     "variable": os.environ.get("OPENAI_API_KEY"),
     "processes": sum(name.isdigit() for name in os.listdir("/proc")),
     "root": tried(lambda: os.setuid(0)),
+    "hypervisor": tried(lambda: socket.socket(socket.AF_VSOCK) and "open"),
+    "keys": tried(keys),
     "import": tried(lambda: __import__("agentgym") and "yes"),
     "sandbox": subprocess.run(
         ["bwrap", "--ro-bind", "/", "/", "--proc", "/proc", "--unshare-all", "true"]
@@ -87,6 +97,8 @@ def test_python_of_a_task_reaches_nothing_of_this_machine(tmp_path, monkeypatch)
         "variable": None,
         "processes": found["processes"],
         "root": "PermissionError",
+        "hypervisor": "OSError",
+        "keys": "PermissionError",
         "import": "yes",
         "sandbox": 0,
     }
