@@ -131,9 +131,7 @@ async def test_sampler_learner_and_the_model_itself_agree(family, episodes, cuts
     longest = max(len(each.ids) for each in sequences)
     for length in (longest, 2 * longest + 5, sum(len(each.ids) for each in sequences)):
         own, rows = packed_logprobs(model, sequences, length)
-        torch.testing.assert_close(
-            sampled(sequences, own), sampled(sequences, alone), **TOLERANCE
-        )
+        torch.testing.assert_close(sampled(sequences, own), sampled(sequences, alone), **TOLERANCE)
     assert rows == 1
 
 
@@ -323,7 +321,9 @@ def test_a_family_that_reads_pictures_in_an_unknown_way_is_refused(folder):
         ({"merge_size": 1}, "its preprocessor and its configuration differ in merge_size"),
         ({"temporal_patch_size": 10**9}, "temporal_patch_size is 1000000000, more"),
         ({"temporal_patch_size": 3}, "policy.path"),
-        ({"image_processor_type": "CLIPImageProcessor"}, "policy.path"),
+        ({"image_processor_type": "CLIPImageProcessor"}, "its preprocessor is a CLIPImageP"),
+        ({"image_processor_type": "LlavaNextImageProcessor"}, "its preprocessor is a LlavaNextI"),
+        ({"pad_size": {"height": 10**9, "width": 10**9}}, "pad_size is 1000000000, more"),
         ({"image_mean": [1.0]}, "policy.path"),
     ],
 )
