@@ -315,6 +315,7 @@ def test_a_family_that_reads_pictures_in_an_unknown_way_is_refused(folder):
     [
         ({"size": {"shortest_edge": 784, "longest_edge": 10**12}}, "size is 1000000000000, more"),
         ({"size": {"shortest_edge": 10**12, "longest_edge": 10**12}}, "size is 1000000000000"),
+        ({"size": {"shortest_edge": 2**22, "longest_edge": 2**22}}, "enlarges pictures to 4,194,"),
         ({"size": {"shortest_edge": 0, "longest_edge": 0}}, "size is 0"),
         ({"size": {"shortest_edge": "a", "longest_edge": 9}}, "policy.path"),
         ({"patch_size": 7}, "its preprocessor and its configuration differ in patch_size"),

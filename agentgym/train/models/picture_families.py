@@ -28,6 +28,8 @@ _MOST_SIDE: Final = 4_096
 """Pixels of a side to which a picture is resized or cut, or of a patch."""
 _MOST_PIXELS: Final = 1 << 25
 """Pixels of a picture that is resized in its own proportions."""
+_MOST_ENLARGED: Final = 1 << 20
+"""Pixels to which a smaller picture is enlarged."""
 
 _Lay: TypeAlias = Callable[[Any, Any, Prepare], PictureLayout]
 
@@ -46,9 +48,10 @@ def _lay_in_a_grid(inner: Any, processor: Any, prepare: Prepare) -> PictureLayou
     """Lay out pictures that keep their proportions."""
     _refuse_others(processor, "Qwen2VLImageProcessor")
     _refuse_sizes(processor, ("size",), _MOST_PIXELS)
-    _refuse_sizes(
-        processor, ("pad_size", "patch_size", "temporal_patch_size", "merge_size"), _MOST_SIDE
-    )
+    sides = ("pad_size", "patch_size", "temporal_patch_size", "merge_size")
+    _refuse_sizes(processor, sides, _MOST_SIDE)
+    if (fewest := dict(processor.size)["shortest_edge"]) > _MOST_ENLARGED:
+        raise ValueError(f"its preprocessor enlarges pictures to {fewest:,} pixels")
     vision = inner.config.vision_config
     for name, given in (("patch_size", "patch_size"), ("merge_size", "spatial_merge_size")):
         if getattr(processor, name, None) != getattr(vision, given):
