@@ -99,7 +99,7 @@ record = true
 learning_rate = 1e-4
 row_tokens = 2200
 rows = 1
-kl = 0.01
+epochs = 1
 [evaluation]
 every = 20
 seeds = [1000]

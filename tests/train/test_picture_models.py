@@ -131,9 +131,7 @@ async def test_sampler_learner_and_the_model_itself_agree(family, episodes, cuts
     longest = max(len(each.ids) for each in sequences)
     for length in (longest, 2 * longest + 5, sum(len(each.ids) for each in sequences)):
         own, rows = packed_logprobs(model, sequences, length)
-        torch.testing.assert_close(
-            sampled(sequences, own), sampled(sequences, alone), **TOLERANCE
-        )
+        torch.testing.assert_close(sampled(sequences, own), sampled(sequences, alone), **TOLERANCE)
     assert rows == 1
 
 
@@ -317,13 +315,16 @@ def test_a_family_that_reads_pictures_in_an_unknown_way_is_refused(folder):
     [
         ({"size": {"shortest_edge": 784, "longest_edge": 10**12}}, "size is 1000000000000, more"),
         ({"size": {"shortest_edge": 10**12, "longest_edge": 10**12}}, "size is 1000000000000"),
+        ({"size": {"shortest_edge": 2**22, "longest_edge": 2**22}}, "enlarges pictures to 4,194,"),
         ({"size": {"shortest_edge": 0, "longest_edge": 0}}, "size is 0"),
         ({"size": {"shortest_edge": "a", "longest_edge": 9}}, "policy.path"),
         ({"patch_size": 7}, "its preprocessor and its configuration differ in patch_size"),
         ({"merge_size": 1}, "its preprocessor and its configuration differ in merge_size"),
         ({"temporal_patch_size": 10**9}, "temporal_patch_size is 1000000000, more"),
         ({"temporal_patch_size": 3}, "policy.path"),
-        ({"image_processor_type": "CLIPImageProcessor"}, "policy.path"),
+        ({"image_processor_type": "CLIPImageProcessor"}, "its preprocessor is a CLIPImageP"),
+        ({"image_processor_type": "LlavaNextImageProcessor"}, "its preprocessor is a LlavaNextI"),
+        ({"pad_size": {"height": 10**9, "width": 10**9}}, "pad_size is 1000000000, more"),
         ({"image_mean": [1.0]}, "policy.path"),
     ],
 )

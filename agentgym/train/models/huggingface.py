@@ -30,8 +30,8 @@ class HuggingFaceModel(nn.Module):
         context: Largest number of tokens of one sequence.
         gradient_checkpointing: Whether to compute activations anew in the backward pass.
         packed: Whether sequences may share a row; `examine` finds out.
-        pictures: Pictures that tokens stand for, if it is a vision-language model. It takes features
-            of pictures as ``mm_encoder_outputs``.
+        pictures: Pictures that tokens stand for, if it is a vision-language model. Its `forward`
+            takes features of pictures as ``mm_encoder_outputs``.
 
     Raises:
         ValueError: Its activations cannot be computed anew.

@@ -71,7 +71,9 @@ def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
         raise ConfigError(f"policy.gradient_checkpointing: {policy.path}: {error}") from error
     _examine(model, policy.path)
     ends = getattr(inner.generation_config, "eos_token_id", None)
-    stop_ids = tuple(each for each in (ends if isinstance(ends, list) else [ends]) if each is not None)
+    stop_ids = tuple(
+        each for each in (ends if isinstance(ends, list) else [ends]) if each is not None
+    )
     return Pretrained(model, tokenizer, stop_ids, processor)
 
 

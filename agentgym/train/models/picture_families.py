@@ -1,7 +1,7 @@
 """The families of vision-language models whose way to lay out pictures is known.
 
-A family is the `model_type` of a configuration. That a model lays out pictures as its family does is
-tried when it is loaded (`examine`).
+A family is the `model_type` of a configuration. Whether a model lays out pictures as its family
+does is tried when it is loaded (`examine`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from agentgym.errors import ConfigError
 from agentgym.records import Image
 from agentgym.train.models.foreign_model import named
 from agentgym.train.models.picture_layout import (
-    GRID,
     PictureLayout,
     Prepare,
     in_a_grid,
@@ -29,13 +28,16 @@ _MOST_SIDE: Final = 4_096
 """Pixels of a side to which a picture is resized or cut, or of a patch."""
 _MOST_PIXELS: Final = 1 << 25
 """Pixels of a picture that is resized in its own proportions."""
+_MOST_ENLARGED: Final = 1 << 20
+"""Pixels to which a smaller picture is enlarged."""
 
 _Lay: TypeAlias = Callable[[Any, Any, Prepare], PictureLayout]
 
 
 def _lay_in_a_row(inner: Any, processor: Any, prepare: Prepare) -> PictureLayout:
     """Lay out pictures that are all resized to one size."""
-    _refuse_sizes(processor, ("size", "crop_size"), _MOST_SIDE)
+    _refuse_others(processor, "CLIPImageProcessor", "LlavaImageProcessor", "SiglipImageProcessor")
+    _refuse_sizes(processor, ("size", "crop_size", "pad_size"), _MOST_SIDE)
     blank = np.zeros((8, 8, 3), np.uint8)
     pixels = {name: value.to(inner.device, inner.dtype) for name, value in prepare(blank).items()}
     (features,) = inner.get_image_features(**pixels, return_dict=True).pooler_output
@@ -44,14 +46,16 @@ def _lay_in_a_row(inner: Any, processor: Any, prepare: Prepare) -> PictureLayout
 
 def _lay_in_a_grid(inner: Any, processor: Any, prepare: Prepare) -> PictureLayout:
     """Lay out pictures that keep their proportions."""
+    _refuse_others(processor, "Qwen2VLImageProcessor")
     _refuse_sizes(processor, ("size",), _MOST_PIXELS)
-    _refuse_sizes(processor, ("patch_size", "temporal_patch_size", "merge_size"), _MOST_SIDE)
+    sides = ("pad_size", "patch_size", "temporal_patch_size", "merge_size")
+    _refuse_sizes(processor, sides, _MOST_SIDE)
+    if (fewest := dict(processor.size)["shortest_edge"]) > _MOST_ENLARGED:
+        raise ValueError(f"its preprocessor enlarges pictures to {fewest:,} pixels")
     vision = inner.config.vision_config
     for name, given in (("patch_size", "patch_size"), ("merge_size", "spatial_merge_size")):
         if getattr(processor, name, None) != getattr(vision, given):
             raise ValueError(f"its preprocessor and its configuration differ in {name}")
-    if GRID not in processor.model_input_names:
-        raise ValueError(f"its preprocessor makes no {GRID}")
     return in_a_grid(inner.config.image_token_id, vision.spatial_merge_size, prepare)
 
 
@@ -138,6 +142,17 @@ def load_processor(path: str) -> Any:
 
 def _has_vision(config: Any) -> bool:
     return getattr(config, "vision_config", None) is not None
+
+
+def _refuse_others(processor: Any, *names: str) -> None:
+    """Refuse processors of other kinds, which may make pictures of any size.
+
+    Raises:
+        ValueError: It is none of those named.
+    """
+    name = type(processor).__name__.removesuffix("Pil")
+    if name not in names:
+        raise ValueError(f"its preprocessor is a {name}; expected {' or '.join(names)}")
 
 
 def _refuse_sizes(processor: Any, names: tuple[str, ...], most: int) -> None:

@@ -1,9 +1,9 @@
 """How a family of models lays out a picture: its inputs, its placeholders, and their positions.
 
 A picture takes as many placeholders as the family says, one after the other. In models such as
-LLaVA each has the next position. In Qwen2-VL and its kin (Wang et al. 2024, "M-RoPE") a position has
-three parts (time, height, width): a picture begins at the next position in all three, its patches
-differ in height and width, and the text after it goes on after the largest part of any of them.
+LLaVA each has the next position. In Qwen2-VL and its successors (Wang et al. 2024, "M-RoPE") a
+position has three parts (time, height, width). A picture begins at the next position in all three,
+its placeholders differ in height and width, and the text goes on after the largest part of them.
 """
 
 from __future__ import annotations

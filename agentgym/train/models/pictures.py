@@ -29,6 +29,8 @@ from agentgym.train.models.picture_layout import (
 
 _MOST: Final = 1 << 20
 """More placeholders than a picture has."""
+_MOST_RATIO: Final = 200
+"""Of the sides of a picture. One that is resized by its short side may take gigabytes beyond it."""
 _KEPT: Final = 16
 """Pictures that stay prepared; others are prepared anew when a model reads them again."""
 
@@ -208,6 +210,7 @@ class PictureTable:
         if prepared is None:
             height, width, _ = picture.shape
             try:
+                _refuse_thin(height, width)
                 prepared = self.layout.prepare(picture)
             except ValueError as error:
                 told = f"a picture of {width} x {height} pixels: {error}"
@@ -221,6 +224,17 @@ class PictureTable:
         while len(self._prepared) > _KEPT:
             self._prepared.popitem(last=False)
         return prepared
+
+
+def _refuse_thin(height: int, width: int) -> None:
+    """Refuse a picture of which no model sees anything.
+
+    Raises:
+        ValueError: It has no pixel, or one side is many times as long as the other.
+    """
+    short, long = sorted((height, width))
+    if short < 1 or long > _MOST_RATIO * short:
+        raise ValueError(f"expected sides with a ratio of at most {_MOST_RATIO}")
 
 
 def _digest(picture: Image) -> str:
