@@ -169,8 +169,8 @@ def mentions(
     ):
         raise VerifierError(f"most_chars: expected 1 to {4 * MOST_CHARS}, got {most_chars!r}")
     wanted, never = _facts("facts", facts), _facts("forbids", forbids)
-    if not (wanted or never):
-        raise VerifierError("expected facts, forbids or both; got neither")
+    if not (wanted or never or only):
+        raise VerifierError("expected facts, forbids or only; got none of them")
     return Mentions(wanted, never, _facts("may", may), list(only), most_chars)
 
 

@@ -32,6 +32,7 @@ _NUMBER = re.compile(
 )
 _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)? ([a-z]{1,20}),? (\d{4})")
 _MONTH_FIRST = re.compile(r"([a-z]{1,20}) (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})")
+_WORD = re.compile(r"[^\W_]+")
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 
 
@@ -259,20 +260,41 @@ def fields(
     return result(not faults, "; ".join(faults) or f"{', '.join(wanted)} as expected")
 
 
-def gave_up(evidence: Evidence, reason: str = "") -> CheckResult:
-    """The agent gave up, and its reason contains this text, compared as `normal` does.
+def gave_up(
+    evidence: Evidence,
+    reason: str = "",
+    forbids: Sequence[Any] = (),
+    may: Sequence[Any] = (),
+    only: Sequence[str] = (),
+) -> CheckResult:
+    """The agent gave up, and its reason has the words of this text and no forbidden fact.
 
-    Channel: trace. For tasks with ``abstain = true``.
+    Channel: trace. For tasks with ``abstain = true``. The words stand in any order and may be parts
+    of longer ones. Facts are those of `mentions`.
 
     Example:
         use = "answers.gave_up"
-        with = { reason = "permission" }
+        with = { reason = "permission", forbids = ["damaged"] }
+
+    Args:
+        evidence: Evidence of the episode.
+        reason: Words that the reason has to have.
+        forbids: Facts that it must not state.
+        may: Facts that `only` allows.
+        only: "dates", "times", "numbers": of these it states only `may`.
     """
-    wanted = _normal(_text("reason", reason))
+    wanted = _WORD.findall(_normal(_text("reason", reason)))
+    rules = None
+    if forbids or only:
+        rules = facts_in_text.mentions((), forbids, may, only, 4 * facts_in_text.MOST_CHARS)
     if evidence.gave_up is None:
         return result(False, "the agent did not give up")
     said = evidence.gave_up[:_ANSWER_CHARS]
-    return result(wanted in _normal(said), f"gave up: {brief(said)}")
+    missing = [word for word in wanted if word not in _normal(said)]
+    fault = f"lacks {missing[0]!r}" if missing else ""
+    if rules is not None:
+        fault = fault or rules.excess(said)
+    return result(not fault, f"gave up: {brief(said)}" + (f": it {fault}" if fault else ""))
 
 
 def _answer(evidence: Evidence) -> str:

@@ -2,6 +2,8 @@
 
 import datetime
 import os
+import re
+import runpy
 
 _DOCUMENTS = ("document", "tables", "changes")
 _CHANGES = ("ins", "del", "moveFrom", "moveTo", "rPrChange", "pPrChange")
@@ -35,17 +37,69 @@ def _workbook(path, order):
         return {at: _formula(sheet[at].value) for at in order["at"]}
     rows = list(_rows(sheet, order["at"]))
     if order["what"] == "values":
+        if any(cell.value is None for row in rows for cell in row):
+            return _computed(path, book, order)
         return [[_value(cell.value) for cell in row] for row in rows]
     return [_style(cell) for row in rows for cell in row]
 
 
+def _computed(path, held, order):
+    """Return values of cells, those of formulas that the file holds without values, too."""
+    import openpyxl
+
+    module = runpy.run_path(os.path.join(os.path.dirname(__file__), "formula_values.py"))
+    book = openpyxl.load_workbook(path, keep_links=False)
+    formulas = module["Formulas"](book, held)
+
+    def value(cell):
+        try:
+            return _value(formulas.value(order["sheet"], cell.coordinate))
+        except (ValueError, TypeError, OverflowError):
+            return ""
+
+    rows = _rows(book[order["sheet"]], order["at"])
+    return [[value(cell) for cell in row] for row in rows]
+
+
 def _contents(sheet):
-    """Return what the cells of a sheet hold; formulas as they are written."""
+    """Return what the cells of a sheet hold that are not empty, and how they look.
+
+    Formulas are returned as they are written.
+    """
     if sheet.max_row * sheet.max_column > _MOST_CONTENTS:
         raise ValueError(f"{sheet.title!r} has too many cells")
     cells = (cell for row in sheet.iter_rows() for cell in row)
-    held = ((cell.coordinate, _formula(cell.value) or _value(cell.value)) for cell in cells)
-    return {at: value for at, value in held if value != ""}
+    held = ((cell, _formula(cell.value) or _value(cell.value)) for cell in cells)
+    return {cell.coordinate: (value, _look(cell)) for cell, value in held if value != ""}
+
+
+def _look(cell):
+    """Return what programs keep of a style: weight, slant, fill, and how a number is written.
+
+    A fill is None if its colour is one of a theme, which a program may write as another.
+    """
+    is_number = _formula(cell.value) or isinstance(cell.value, (int, float))
+    is_filled = cell.fill.fill_type == "solid"
+    return {
+        "bold": bool(cell.font.bold),
+        "italic": bool(cell.font.italic),
+        "fill": (_colour(cell.fill.fgColor) or None) if is_filled else "none",
+        "number": _digits(cell.number_format) if is_number else "",
+    }
+
+
+def _digits(number_format):
+    """Return the kind of a number format, and its decimals: ``1,0.00``, ``0%``, ``date``.
+
+    Programs write the same format in several ways.
+    """
+    first = re.sub(r'"[^"]*"|\\.|\[[^\]]*\]|_.', "", number_format.split(";")[0])
+    if re.search(r"[ymdhs]", first, re.IGNORECASE) and "General" not in first:
+        return "date"
+    decimals = re.search(r"\.([0#?]+)", first)
+    sign = "%" if "%" in first else ""
+    grouped = "1," if "," in first else ""
+    return grouped + "0" + ("." + "0" * len(decimals[1]) if decimals else "") + sign
 
 
 def _chart(chart):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 from agentgym import CheckResult, Evidence
 from agentgym.verify.values import result
 
 _FILE_BYTES = 2**20
 _MOST_FILES = 40
+_MAIL = re.compile(r"/home/user/Mail/[^/]{1,80}/\d{1,9}")
 
 
 def saved(evidence: Evidence, folder: str) -> CheckResult:
@@ -31,6 +33,19 @@ def named(evidence: Evidence, folder: str) -> CheckResult:
     wanted, found = _wanted(evidence), _files(evidence, folder)
     wrong = sorted(name for name in wanted if wanted[name] != found.get(name))
     return result(not wrong, f"{folder}: missing or wrong: {', '.join(wrong) or 'none'}")
+
+
+def no_mail_written(evidence: Evidence) -> CheckResult:
+    """No mail was written, neither a draft nor one that waits to be sent.
+
+    Channel: state.
+    """
+    written = [
+        change.path
+        for change in evidence.changes
+        if change.kind == "added" and _MAIL.fullmatch(change.path)
+    ]
+    return result(not written, f"mails that were not there before: {written[:3]}")
 
 
 def _wanted(evidence: Evidence) -> dict[str, str]:

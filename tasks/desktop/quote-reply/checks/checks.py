@@ -36,6 +36,13 @@ _WEEKS = re.compile(
     rf"|\bweeks?\)? ?[:=] ?{_COUNT}\b"
 )
 _FOREIGN = re.compile(r"[$£]|\b(usd|gbp|chf|dollars?|pounds?|francs?)\b")
+_WITH_VAT = re.compile(
+    r"(?<!\bnot )(?<!\byet )\b(?:incl\.?|including|inclusive of|includes?|with|contains?) "
+    r"(?:(?!without|ex|no\b|net\b|plus\b|before\b|not\b)[a-z\d%]{1,20} ){0,2}"
+    r"(?:vat|value[- ]added tax)\b"
+    r"|\b(?:vat|value[- ]added tax) (?:is |are |already ){0,2}included\b"
+)
+"""What says that the figures include the tax."""
 _OPENING = re.compile(
     r"^on [a-z]{3}, \d{1,2} [a-z]{3} \d{4}[^\n]{0,30}\n?[^\n]{0,120} wrote:$", re.MULTILINE
 )
@@ -202,6 +209,8 @@ def _fault(line: str, wanted: dict[str, Any]) -> str:
     """Return what a line states that is false; empty if all its figures are right there."""
     if found := _FOREIGN.search(line):
         return f"{found[0]!r} is no part of a quotation in euros"
+    if found := _WITH_VAT.search(line):
+        return f"says {found[0]!r}, but the figures are without it"
     lines = {_squashed(one["number"]): one for one in wanted["lines"]}
     gone = wanted["dropped"]
     named = _named(line)
