@@ -50,7 +50,8 @@ async def ending_by_its_actions(
     acted = [(step.decision, step.events) for step in episode.steps]
     if last is not None and last[0] == len(acted):
         acted.append((last[1], ()))
-    if not acted or ended.verdict.status not in _BROKEN:
+    # What has lost a process that episodes share goes on alone, see `again`.
+    if not acted or ended.lost or ended.verdict.status not in _BROKEN:
         return ended
     try:
         async with asyncio.timeout(within_s):

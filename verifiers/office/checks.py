@@ -170,7 +170,7 @@ def rest_kept(
     evidence: Evidence,
     path: str,
     but: Mapping[str, Sequence[str]],
-    styled: Mapping[str, Sequence[str]] = {},  # noqa: B006
+    styled: Mapping[str, Sequence[str]] = {},
 ) -> CheckResult:
     """A workbook has the sheets of the start, and their cells are what they were, but for ranges.
 
