@@ -269,8 +269,8 @@ async def test_an_action_that_is_nested_too_deeply_costs_a_step(server, depth):
     """How deep JSON may be is another number in each process; a client raises for an error."""
     async with dial(server) as socket:
         await ask(socket, "reset", {"seed": 0})
-        action = '{"tool": "add", "arguments": {"n": %s}}' % ("[" * depth + "]" * depth)
-        await socket.send('{"type": "step", "data": %s}' % action)
+        action = f'{{"tool": "add", "arguments": {{"n": {"[" * depth + "]" * depth}}}}}'
+        await socket.send(f'{{"type": "step", "data": {action}}}')
         answer = json.loads(await socket.recv())
         assert answer["type"] == "observation", answer
         assert (await ask(socket, "state"))[1]["step_count"] == 1
@@ -279,6 +279,6 @@ async def test_an_action_that_is_nested_too_deeply_costs_a_step(server, depth):
 @pytest.mark.parametrize("depth", [*range(880, 1000, 4), 1_000])
 async def test_no_depth_of_a_message_ends_the_connection(server, depth):
     async with dial(server) as socket:
-        await socket.send('{"type": %s}' % ("[" * depth + "]" * depth))
+        await socket.send(f'{{"type": {"[" * depth + "]" * depth}}}')
         assert json.loads(await socket.recv())["type"] == "error"
         assert (await ask(socket, "state"))[0] == "state"
