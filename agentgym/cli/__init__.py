@@ -6,6 +6,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments, 3 success but some episod
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -14,6 +15,8 @@ import traceback
 
 from agentgym.cli import signs
 from agentgym.errors import AgentGymError, ConfigError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 UNSCORED = 3
 """Exit code of an evaluation in which some episodes have no score."""
@@ -38,7 +41,7 @@ def main() -> None:
     except BrokenPipeError:
         _leave_quietly()
     except Exception as error:  # noqa: BLE001 - the boundary to the terminal
-        told = _refusal_of_a_path(error)
+        told = _refusal_of_the_system(error)
         if told is None or os.environ.get("AGENTGYM_DEBUG"):
             _confess()
         else:
@@ -54,11 +57,14 @@ def _end_with_the_terminal() -> None:
         signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
 
 
-def _refusal_of_a_path(error: Exception) -> AgentGymError | None:
-    """Return what the system says of a path: too long, not allowed, no space, a loop."""
-    if not isinstance(error, OSError) or error.filename is None:
+def _refusal_of_the_system(error: Exception) -> AgentGymError | None:
+    """Return what the system says of a path (too long, not allowed, a loop) or of a full disk."""
+    if not isinstance(error, OSError):
         return None
-    return AgentGymError(f"{error.filename!r:.300}: {error.strerror or error}")
+    said = error.strerror or str(error)
+    if error.filename is not None:
+        return AgentGymError(f"{error.filename!r:.300}: {said}")
+    return AgentGymError(said) if error.errno in _FULL else None
 
 
 def complain(error: AgentGymError) -> None:

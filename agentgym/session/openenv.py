@@ -230,13 +230,15 @@ class _Connection:
         try:
             message = json.loads(text)
         except (ValueError, RecursionError) as error:
-            return self._error("INVALID_JSON", f"expected a JSON object: {str(error)[:200]}")
+            told = f"expected a JSON object: {str(error)[:200]}"
+            return await self._unread(text, told, "INVALID_JSON")
         kind = message.get("type") if isinstance(message, dict) else None
         data = message.get("data", {}) if isinstance(message, dict) else None
         if kind == "close":
             return None
         if kind not in ("reset", "step", "state"):
-            told = f"type {kind!r:.40}: expected 'reset', 'step', 'state' or 'close'"
+            shown = repr(kind[:40]) if isinstance(kind, str) else type(kind).__name__
+            told = f"type {shown}: expected 'reset', 'step', 'state' or 'close'"
             return self._error("UNKNOWN_TYPE", told)
         if not isinstance(data, dict):
             return self._error("VALIDATION_ERROR", f"data of {kind!r}: expected an object")
@@ -248,12 +250,14 @@ class _Connection:
             told = f"the server failed at {kind}: {type(error).__name__}: {str(error)[:300]}"
             return self._error("EXECUTION_ERROR", told)
 
-    async def _unread(self, text: str | bytes, told: str) -> Message:
+    async def _unread(
+        self, text: str | bytes, told: str, code: str = "VALIDATION_ERROR"
+    ) -> Message:
         """Return the answer to a message of which only the beginning is read."""
         if _begins_step(text) and self._session is not None and self._episode:
             # The client raises for an error, so a policy would lose its episode.
             return await self._played(self._session, bounds.malformed(told))
-        return self._error("VALIDATION_ERROR", told)
+        return self._error(code, told)
 
     async def _reset(self, data: Mapping[str, Any]) -> Message:
         known = {"seed", "episode_id", "task", "options"}

@@ -138,6 +138,14 @@ def test_a_path_that_the_system_refuses_is_an_error_in_one_line(cli: Cli) -> Non
     assert len(said) < 400 and "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this machine has no /dev/full")
+def test_a_full_disk_is_an_error_in_one_line(cli: Cli, tmp_path: Path) -> None:
+    agents = ("--agent", "noop", "--agent", "oracle")
+    assert cli("eval", "demo/hello", *agents, "--out", str(tmp_path / "run")).returncode == 0
+    done = cli("compare", str(tmp_path / "run"), "--json", "/dev/full")
+    assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
+
+
 def test_a_mistyped_bench_is_answered_with_those_there_are(cli: Cli) -> None:
     done = cli("bench", "foo")
     assert (done.returncode, done.stdout) == (2, "")

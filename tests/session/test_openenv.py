@@ -263,3 +263,23 @@ async def test_a_message_of_more_bytes_than_are_read_costs_a_step(server):
         fits = '{"type": "state", "data": {}}'
         await socket.send(fits + " " * (4 * 2**20 - len(fits)))
         assert json.loads(await socket.recv())["data"]["step_count"] == 2
+
+
+@pytest.mark.parametrize("depth", [*range(880, 1000, 6), 1_000, 50_000])
+async def test_an_action_that_is_nested_too_deeply_costs_a_step(server, depth):
+    """How deep JSON may be is another number in each process; a client raises for an error."""
+    async with dial(server) as socket:
+        await ask(socket, "reset", {"seed": 0})
+        action = f'{{"tool": "add", "arguments": {{"n": {"[" * depth + "]" * depth}}}}}'
+        await socket.send(f'{{"type": "step", "data": {action}}}')
+        answer = json.loads(await socket.recv())
+        assert answer["type"] == "observation", answer
+        assert (await ask(socket, "state"))[1]["step_count"] == 1
+
+
+@pytest.mark.parametrize("depth", [*range(880, 1000, 4), 1_000])
+async def test_no_depth_of_a_message_ends_the_connection(server, depth):
+    async with dial(server) as socket:
+        await socket.send(f'{{"type": {"[" * depth + "]" * depth}}}')
+        assert json.loads(await socket.recv())["type"] == "error"
+        assert (await ask(socket, "state"))[0] == "state"

@@ -232,7 +232,9 @@ _COLOUR_DISTANCE: Final = 16.0
 
 def evaluate_colored_words_in_tables(result: Path | None, expected: Path | None) -> float:
     """Both have the same text; in tables, words with a vowel first are red and the others blue."""
-    if not _same_text(result, expected) or not compare_docx_tables(result, expected):
+    if result is None or not _same_text(result, expected):
+        return 0.0
+    if not compare_docx_tables(result, expected):
         return 0.0
     cells = (cell for table in _document(result).tables for row in table.rows for cell in row.cells)
     runs = (run for cell in cells for paragraph in cell.paragraphs for run in _written(paragraph))
