@@ -1,0 +1,65 @@
+"""Tags and the order of use are what they were given, and loading changes only entries."""
+
+import json
+
+import pytest
+
+from shelf import Shelf
+
+
+@pytest.fixture
+def now():
+    return [100.0]
+
+
+@pytest.fixture
+def shelf(now):
+    return Shelf(limit=3, clock=lambda: now[0])
+
+
+def test_capitals_of_tags_make_a_difference(shelf):
+    tags = ["Team:3", "team:3"]
+    for at, tag in enumerate(tags):
+        shelf.put(at, at, tags=[tag])
+    assert shelf.tags() == tags and shelf.drop_tag("team:3") == 1 and list(shelf) == [0]
+
+
+@pytest.mark.parametrize("tags", [[], ["a"], ["b"]])
+def test_what_expired_is_counted_whatever_replaces_it(shelf, now, tags):
+    shelf.put("k", 1, lifetime=5, tags=["a"])
+    now[0] += 5
+    shelf.put("k", 2, tags=tags)
+    assert (shelf.stats.expired, shelf.stats.left, shelf.tags()) == (1, 1, tags)
+    shelf.put("k", 3)
+    assert (shelf.stats.left, shelf.tags(), shelf.get("k")) == (1, [], 3)
+
+
+@pytest.mark.parametrize("wait", [0, 5])
+def test_what_is_put_is_used_last(shelf, now, wait):
+    shelf.put("a", 1, lifetime=5)
+    shelf.put("b", 1)
+    shelf.put("c", 1)
+    now[0] += wait
+    shelf.put("a", 2)
+    assert list(shelf) == ["b", "c", "a"]
+    shelf.put("d", 1)
+    assert list(shelf) == ["c", "a", "d"]
+
+
+def test_old_and_new_lines_of_a_file_keep_their_order(shelf, tmp_path):
+    lines = [{"key": key, "value": key, "left": None} | ({"tags": ["t"]} if key in "bd" else {}) for key in "abc"]
+    (tmp_path / "f").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    shelf.put("x", 1)
+    shelf.get("x"), shelf.get("y")
+    shelf.load(tmp_path / "f")
+    assert (list(shelf), shelf.tags()) == (["a", "b", "c"], ["t"])
+    assert (shelf.stats.hits, shelf.stats.misses) == (1, 1)
+    shelf.put("d", 1)
+    assert list(shelf) == ["b", "c", "d"] and shelf.stats.evicted == 1
+
+
+def test_tags_that_are_given_are_not_changed(shelf):
+    tags = ["b", "a", "b"]
+    shelf.put("k", 1, tags=tags)
+    shelf.put("l", 1, tags=(tag for tag in tags))
+    assert tags == ["b", "a", "b"] and shelf.tags() == ["a", "b"] and shelf.drop_tag("b") == 2
