@@ -8,7 +8,6 @@ than 16 MiB is a fail.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import re
@@ -30,9 +29,6 @@ _READER = Path(__file__).with_name("reader.py")
 _OFFICE_BYTES = 16 * 2**20
 _MOST_CELLS = 20_000
 _NEAR = 1e-12
-_MOST_ANSWERED = 2
-_answered: dict[tuple[str, str], Any] = {}
-"""The last answers of the reader, by file and question."""
 _EMPTY: tuple[Any, dict[str, Any]] = ("", {})
 """Contents and style of an empty cell."""
 _CELL = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
@@ -170,7 +166,7 @@ def rest_kept(
     evidence: Evidence,
     path: str,
     but: Mapping[str, Sequence[str]],
-    styled: Mapping[str, Sequence[str]] = {},  # noqa: B006
+    styled: Mapping[str, Sequence[str]] = {},
 ) -> CheckResult:
     """A workbook has the sheets of the start, and their cells are what they were, but for ranges.
 
@@ -540,14 +536,7 @@ def _ask(evidence: Evidence, path: str, library: str, **order: Any) -> Any:
 def _ask_about(data: bytes, path: str, library: str, **order: Any) -> Any:
     if importlib.util.find_spec(library) is None:
         raise missing_extra(library, "office")
-    # The checks of a deck all ask the same; a process for each takes most of their time.
-    key = (hashlib.sha256(data).hexdigest(), json.dumps(order))
-    if key not in _answered:
-        answer = ask(_READER, order, {"file": data}, what=path)
-        while len(_answered) >= _MOST_ANSWERED:
-            del _answered[next(iter(_answered))]
-        _answered[key] = answer
-    return _answered[key]
+    return ask(_READER, order, {"file": data}, what=path)
 
 
 def _extent(at: object) -> tuple[int, int]:
