@@ -432,6 +432,45 @@ def styles_kept(evidence: Evidence, path: str, but: Sequence[str] = ()) -> Check
     return result(True, f"{path}: the other paragraphs have their styles")
 
 
+def weights_kept(
+    evidence: Evidence, path: str, source: str = "", but: Sequence[str] = ()
+) -> CheckResult:
+    """The paragraphs of a document are bold and italic as they were at the start, but for some.
+
+    Channel: state. What most of a paragraph is counts, from its style or its own. Paragraphs with
+    text are compared in their order; if there are more or fewer than at the start, only those with
+    the same text.
+
+    Example:
+        use = "office.weights_kept"
+        with = { path = "/srv/letter.docx", source = "/srv/template.docx" }
+
+    Args:
+        evidence: Evidence of the episode.
+        path: The document.
+        source: The document of the start, if it is another one.
+        but: Texts of paragraphs that may have any weight; regular expressions, which have to match
+            the whole text.
+    """
+    if isinstance(but, str):
+        raise VerifierError(f"but: expected a list of texts, got {but!r}")
+    free = [pattern_of("but", one) for one in but]
+    data = evidence.before.read(source or path, max_bytes=_OFFICE_BYTES)
+    before = _ask_about(data, source or path, "docx", what="weights")
+    after = _ask(evidence, path, "docx", what="weights")
+    if len(before) == len(after):
+        pairs = list(zip(before, after, strict=True))
+    else:
+        known = {text.strip(): [text, *weights] for text, *weights in before}
+        pairs = [(known[one[0].strip()], one) for one in after if one[0].strip() in known]
+    for (_, *was), (text, *now) in pairs:
+        if was == now or any(one.fullmatch(text.strip()[:_TEXT_CHARS]) for one in free):
+            continue
+        said = " and ".join(name for name, a, b in zip(("bold", "italic"), was, now, strict=True) if a != b)
+        return result(False, f"{path}: {brief(text)} is {said} only at the start, or only now")
+    return result(True, f"{path}: the paragraphs have their weights")
+
+
 def slide_titles(evidence: Evidence, path: str, titles: Sequence[str]) -> CheckResult:
     """A presentation has slides with these titles, in this order, and no other slides.
 
