@@ -466,7 +466,7 @@ def weights_kept(
     for (_, *was), (text, *now) in pairs:
         if was == now or any(one.fullmatch(text.strip()[:_TEXT_CHARS]) for one in free):
             continue
-        said = " and ".join(name for name, a, b in zip(("bold", "italic"), was, now, strict=True) if a != b)
+        said = "bold" if was[0] != now[0] else "italic"
         return result(False, f"{path}: {brief(text)} is {said} only at the start, or only now")
     return result(True, f"{path}: the paragraphs have their weights")
 
