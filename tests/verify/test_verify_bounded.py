@@ -61,3 +61,20 @@ def test_a_busy_machine_is_not_the_agents_doing(
         assert ask(reader, slow, {"f": b""}, what="/f", timeout_s=1.0) == [0, slow["do"]]
     with pytest.raises(GuestFileError, match="more than 3 s"):
         ask(reader, {"do": "import time; time.sleep(60)"}, {"f": b""}, what="/f", timeout_s=1.0)
+
+
+def test_the_same_question_about_the_same_file_is_read_once(reader: Path, tmp_path: Path) -> None:
+    noted = tmp_path / "noted"
+    order = {"do": f"open({str(noted)!r}, 'a').write('x')"}
+    answer = ask(reader, order, {"f": b"abc"}, what="/f")
+    answer.append("changed by a check")
+    assert ask(reader, order, {"f": b"abc"}, what="/f") == answer[:2]
+    assert noted.read_text() == "x"
+    ask(reader, order, {"f": b"abd"}, what="/f")
+    ask(reader, {"do": order["do"] + "; 1"}, {"f": b"abc"}, what="/f")
+    assert noted.read_text() == "xxx"
+    broken = {"do": f"open({str(noted)!r}, 'a').write('y'); raise KeyError"}
+    for _ in range(2):
+        with pytest.raises(GuestFileError):
+            ask(reader, broken, {"f": b"abc"}, what="/f")
+    assert noted.read_text() == "xxxyy"

@@ -8,7 +8,6 @@ than 16 MiB is a fail.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import re
@@ -30,9 +29,6 @@ _READER = Path(__file__).with_name("reader.py")
 _OFFICE_BYTES = 16 * 2**20
 _MOST_CELLS = 20_000
 _NEAR = 1e-12
-_MOST_ANSWERED = 2
-_answered: dict[tuple[str, str], Any] = {}
-"""The last answers of the reader, by file and question."""
 _EMPTY: tuple[Any, dict[str, Any]] = ("", {})
 """Contents and style of an empty cell."""
 _CELL = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
@@ -436,6 +432,45 @@ def styles_kept(evidence: Evidence, path: str, but: Sequence[str] = ()) -> Check
     return result(True, f"{path}: the other paragraphs have their styles")
 
 
+def weights_kept(
+    evidence: Evidence, path: str, source: str = "", but: Sequence[str] = ()
+) -> CheckResult:
+    """The paragraphs of a document are bold and italic as they were at the start, but for some.
+
+    Channel: state. What most of a paragraph is counts, from its style or its own. Paragraphs with
+    text are compared in their order; if there are more or fewer than at the start, only those with
+    the same text.
+
+    Example:
+        use = "office.weights_kept"
+        with = { path = "/srv/letter.docx", source = "/srv/template.docx" }
+
+    Args:
+        evidence: Evidence of the episode.
+        path: The document.
+        source: The document of the start, if it is another one.
+        but: Texts of paragraphs that may have any weight; regular expressions, which have to match
+            the whole text.
+    """
+    if isinstance(but, str):
+        raise VerifierError(f"but: expected a list of texts, got {but!r}")
+    free = [pattern_of("but", one) for one in but]
+    data = evidence.before.read(source or path, max_bytes=_OFFICE_BYTES)
+    before = _ask_about(data, source or path, "docx", what="weights")
+    after = _ask(evidence, path, "docx", what="weights")
+    if len(before) == len(after):
+        pairs = list(zip(before, after, strict=True))
+    else:
+        known = {text.strip(): [text, *weights] for text, *weights in before}
+        pairs = [(known[one[0].strip()], one) for one in after if one[0].strip() in known]
+    for (_, *was), (text, *now) in pairs:
+        if was == now or any(one.fullmatch(text.strip()[:_TEXT_CHARS]) for one in free):
+            continue
+        said = "bold" if was[0] != now[0] else "italic"
+        return result(False, f"{path}: {brief(text)} is {said} only at the start, or only now")
+    return result(True, f"{path}: the paragraphs have their weights")
+
+
 def slide_titles(evidence: Evidence, path: str, titles: Sequence[str]) -> CheckResult:
     """A presentation has slides with these titles, in this order, and no other slides.
 
@@ -540,14 +575,7 @@ def _ask(evidence: Evidence, path: str, library: str, **order: Any) -> Any:
 def _ask_about(data: bytes, path: str, library: str, **order: Any) -> Any:
     if importlib.util.find_spec(library) is None:
         raise missing_extra(library, "office")
-    # The checks of a deck all ask the same; a process for each takes most of their time.
-    key = (hashlib.sha256(data).hexdigest(), json.dumps(order))
-    if key not in _answered:
-        answer = ask(_READER, order, {"file": data}, what=path)
-        while len(_answered) >= _MOST_ANSWERED:
-            del _answered[next(iter(_answered))]
-        _answered[key] = answer
-    return _answered[key]
+    return ask(_READER, order, {"file": data}, what=path)
 
 
 def _extent(at: object) -> tuple[int, int]:

@@ -5,7 +5,7 @@ import os
 import re
 import runpy
 
-_DOCUMENTS = ("document", "tables", "changes")
+_DOCUMENTS = ("document", "tables", "changes", "weights")
 _CHANGES = ("ins", "del", "moveFrom", "moveTo", "rPrChange", "pPrChange")
 _MOST_CONTENTS = 200_000
 
@@ -220,7 +220,27 @@ def _document(path, what):
         found = (one for kind in _CHANGES for one in body.iter(qn(f"w:{kind}")))
         return [[one.get(qn("w:author")) or "", _text(one, qn)] for one in found]
     paragraphs = [Paragraph(one, document) for one in body.iter(qn("w:p"))]
+    if what == "weights":
+        return [[one.text, *_weights(one)] for one in paragraphs if one.text.strip()]
     return [[(one.style.name or "") if one.style else "", one.text] for one in paragraphs]
+
+
+def _weights(paragraph):
+    """Return whether most of a paragraph is bold, and whether most is italic."""
+    return [
+        2 * sum(len(run.text) for run in paragraph.runs if _has(run, paragraph.style, name))
+        > len(paragraph.text)
+        for name in ("bold", "italic")
+    ]
+
+
+def _has(run, style, name):
+    """Return whether a run has a weight, of its own or from a style."""
+    value, styles = getattr(run.font, name), [run.style, style]
+    for one in styles:
+        while value is None and one is not None:
+            value, one = getattr(one.font, name), one.base_style
+    return bool(value)
 
 
 def _cell(cell):

@@ -52,6 +52,7 @@ def _chart(sheet: object, kind: str, title: str, values: str, names: str) -> obj
 def document(paragraphs: list, table: list = (), changes: list = ()) -> bytes:
     """Return a document of [style, text] paragraphs, recorded changes and a table after them.
 
+    A run between asterisks is bold.
     A change is [``ins`` or ``del``, author, text].
     """
     import docx
@@ -62,7 +63,8 @@ def document(paragraphs: list, table: list = (), changes: list = ()) -> bytes:
     for style, text in paragraphs:
         paragraph = made.add_paragraph(style=style or None)
         for run in text.split("|"):  # one run for each piece, as an editor leaves them
-            paragraph.add_run(run)
+            is_bold = run.startswith("*") and run.endswith("*")
+            paragraph.add_run(run.strip("*")).bold = True if is_bold else None
     for kind, author, text in changes:
         part = "delText" if kind == "del" else "t"
         made.add_paragraph()._p.append(

@@ -42,7 +42,7 @@ _WITH_VAT = re.compile(
     r"(?:vat|value[- ]added tax)\b"
     r"|\b(?:vat|value[- ]added tax) (?:is |are |already ){0,2}included\b"
 )
-"""What says that the figures include the tax."""
+"""A statement that the figures include the tax."""
 _OPENING = re.compile(
     r"^on [a-z]{3}, \d{1,2} [a-z]{3} \d{4}[^\n]{0,30}\n?[^\n]{0,120} wrote:$", re.MULTILINE
 )
