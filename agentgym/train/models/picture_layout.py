@@ -98,9 +98,8 @@ def in_a_grid(placeholder: int, merge: int, prepare: Prepare) -> PictureLayout:
     def prepared(image: Image) -> PreparedPicture:
         inputs = prepare(image)
         ((time, height, width),) = inputs[GRID].tolist()
-        axes = torch.meshgrid(
-            *map(torch.arange, (time, height // merge, width // merge)), indexing="ij"
-        )
+        counts = [torch.arange(each) for each in (time, height // merge, width // merge)]
+        axes = torch.meshgrid(*counts, indexing="ij")
         return PreparedPicture(inputs, torch.stack(axes).reshape(3, -1))
 
     return PictureLayout(placeholder, 3, prepared)
