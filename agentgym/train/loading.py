@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -93,13 +93,13 @@ def _huggingface(policy: HuggingFacePolicy) -> LoadedPolicy:
     model = loaded.model
     form = None if policy.tool_calls == "auto" else policy.tool_calls
     pictures = None if policy.pictures is False else model.pictures
-    told = {"form": form, "stop_ids": loaded.stop_ids}
+    calls: dict[str, Any] = {"form": form, "stop_ids": loaded.stop_ids}
     with named(policy.path):
         if pictures is None:
-            template = ChatTemplate(loaded.tokenizer, **told)
+            template = ChatTemplate(loaded.tokenizer, **calls)
         else:
             layout = (pictures.placeholder, pictures.count)
-            template = PictureTemplate(loaded.tokenizer, *layout, **told)
+            template = PictureTemplate(loaded.tokenizer, *layout, **calls)
     notes = [
         f"{policy.path}: {sum(each.numel() for each in model.parameters()):,} weights in "
         f"{str(model.inner.dtype).removeprefix('torch.')} on {model.device}, tool calls as "

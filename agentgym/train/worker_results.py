@@ -107,4 +107,4 @@ def _sequence_fault(one: TokenSequence, completions: int) -> str:
 def _is_picture(value: object) -> bool:
     if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 3:
         return False
-    return value.shape[2] == 3 and 0 < value.size <= _LARGEST_PICTURE
+    return bool(value.shape[2] == 3 and 0 < value.size <= _LARGEST_PICTURE)

@@ -100,11 +100,11 @@ def _read(policy: HuggingFacePolicy, dtype: torch.dtype) -> tuple[Any, Any, Any]
         stack.enter_context(_without_bars())
         stack.enter_context(named(policy.path))
         # A folder may name code of its own, and the default asks the user on a terminal.
-        found = {"trust_remote_code": False, "local_files_only": is_folder}
+        found: dict[str, Any] = {"trust_remote_code": False, "local_files_only": is_folder}
         config = AutoConfig.from_pretrained(policy.path, **found)
         pictured = sees_pictures(config, policy.path, wanted=policy.pictures is True)
         processor = load_processor(policy.path) if pictured else None
-        kind = AutoModelForImageTextToText if pictured else AutoModelForCausalLM
+        kind: Any = AutoModelForImageTextToText if pictured else AutoModelForCausalLM
         inner = kind.from_pretrained(
             policy.path,
             dtype=dtype,

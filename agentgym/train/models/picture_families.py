@@ -148,7 +148,7 @@ def _refuse_others(processor: Any, *names: str) -> None:
     """Refuse processors of other kinds, which may make pictures of any size.
 
     Raises:
-        ValueError: It is none of those named.
+        ValueError: It has another name than these.
     """
     name = type(processor).__name__.removesuffix("Pil")
     if name not in names:

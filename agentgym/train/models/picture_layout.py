@@ -1,4 +1,4 @@
-"""How a family of models lays out a picture: its inputs, its placeholders, and their positions.
+"""The layout of a picture in a family of models: inputs, placeholders, and their positions.
 
 A picture takes as many placeholders as the family says, one after the other. In models such as
 LLaVA each has the next position. In Qwen2-VL and its successors (Wang et al. 2024, "M-RoPE") a
@@ -49,13 +49,13 @@ class PreparedPicture:
 
     @property
     def gain(self) -> int:
-        """How much further the positions after it are than its placeholders alone would make."""
+        """The distance by which it moves the positions after it, beyond its placeholders."""
         return int(self.offsets.max()) + 1 - self.placeholders
 
 
 @dataclass(frozen=True)
 class PictureLayout:
-    """How a model lays out pictures.
+    """The way in which a model lays out pictures.
 
     Attributes:
         placeholder: Id of the placeholder token.
@@ -98,9 +98,8 @@ def in_a_grid(placeholder: int, merge: int, prepare: Prepare) -> PictureLayout:
     def prepared(image: Image) -> PreparedPicture:
         inputs = prepare(image)
         ((time, height, width),) = inputs[GRID].tolist()
-        axes = torch.meshgrid(
-            *map(torch.arange, (time, height // merge, width // merge)), indexing="ij"
-        )
+        counts = [torch.arange(each) for each in (time, height // merge, width // merge)]
+        axes = torch.meshgrid(*counts, indexing="ij")
         return PreparedPicture(inputs, torch.stack(axes).reshape(3, -1))
 
     return PictureLayout(placeholder, 3, prepared)

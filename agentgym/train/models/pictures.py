@@ -30,7 +30,7 @@ from agentgym.train.models.picture_layout import (
 _MOST: Final = 1 << 20
 """More placeholders than a picture has."""
 _MOST_RATIO: Final = 200
-"""Of the sides of a picture. One that is resized by its short side may take gigabytes beyond it."""
+"""Of the sides of a picture. Resized by its short side, a thinner one takes much memory."""
 _KEPT: Final = 16
 """Pictures that stay prepared; others are prepared anew when a model reads them again."""
 

@@ -1,4 +1,4 @@
-"""What a model of transformers is given for the tokens of a batch: ids, positions and pictures."""
+"""The inputs of a model of transformers for the tokens of a batch: ids, positions, pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BatchInputs:
         positions: ``int64[B, T]`` the place of each token in its sequence; for models whose
             positions have parts ``int64[1 + axes, B, T]``, where the places come first.
         shown: ``bool[B, T]``, the placeholders of pictures.
-        pictures: What they name, in order; None if there are none.
+        pictures: The pictures that they name, in order; None if `shown` is False everywhere.
         gains: ``int64[B]``, how much further positions are after a row than its tokens alone would
             make them.
     """

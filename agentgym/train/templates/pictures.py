@@ -24,7 +24,7 @@ _TRIAL: Final = ("c0ffee33d", "c0ffee44e")
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What a template writes for a picture beside a text.
+    """The texts that a template writes around a picture beside a text.
 
     Attributes:
         first: Whether the picture stands before the text.
