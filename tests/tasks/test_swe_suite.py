@@ -98,6 +98,10 @@ OTHERWISE_SETTLED = (
     "Already fixed in 0.4.0 (#12).",
     "Already fixed by the includes of 0.6.0 (#31).",
     "Settled already: I have fixed it now.",
+    "tally reads 1,200.00 as 1200 since 0.5.1, so the balance is right after an update.",
+    "The bug is still there in 0.6.0, but a fix would be too risky before the year's end.",
+    "0.5.1 was meant to settle this, but it did not: the amount is still taken for 1.",
+    "Already handled: this version counts 1,200.00 for 1200.",
 )
 DENIED = (
     "The report is too vague, and I can't find that it was already fixed.",
@@ -114,6 +118,8 @@ UNCLEAR = (
     "It was fixed in 0.5.1. The report is about 0.5.0, where it had not been fixed yet.",
     "Already fixed in 0.5.1. It is unclear from the report which copy is used.",
     "Since 0.5.1 this is refused. The changelog also lists #18 and #21 for 0.5.0.",
+    "I tried the line here: an error and exit code 1. The colleague's 0.5.0 predates that fix.",
+    "0.5.1 does not read it as 1200, it refuses the line. In 0.5.0 the bug is still there.",
 )
 EVASIVE = (
     "I give up.",

@@ -51,7 +51,8 @@ def test_fields_that_are_not_known_are_added(run, boat):
 def test_check_finds_what_it_found(run):
     twice = run("check", f"{OLD}boat: Eve\nboat: Eve\nnote: a\nnote: b\n", code=1)
     assert twice == ["berths.txt: boat is there twice", "berths.txt: note is there twice"]
-    assert run("check", f"{OLD}until: soon\n", code=1) == ["berths.txt: Invalid isoformat string: 'soon'"]
+    (told,) = run("check", f"{OLD}until: soon\n", code=1)
+    assert told.startswith("berths.txt: ") and "soon" in told
     assert run("check", f"{OLD}until:\n") == []
     missing = run("check", "note: x\n", code=1)
     assert missing == [f"berths.txt: a record without {name}" for name in ("berth", "boat", "from")]

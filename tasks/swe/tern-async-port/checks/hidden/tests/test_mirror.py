@@ -354,3 +354,69 @@ def test_what_failed_long_ago_is_not_tried_by_a_later_feed(tmp_path, together):
 def test_without_feeds_the_state_is_that_of_nothing(tmp_path):
     run(World({}), tmp_path, [])
     assert state_of(tmp_path) == {}
+
+
+@pytest.mark.parametrize("together", [2, 4, 9])
+def test_feeds_of_a_host_are_asked_for_one_after_the_other(tmp_path, together):
+    feeds = [f"http://a/feed{number}" for number in range(4)] + ["http://A/last"]
+    world = World({feed: (4, f"http://a/{at} file{at}\nhttp://b/{at} file{at}\n".encode()) for at, feed in enumerate(feeds)})
+    world.content |= {f"http://{host}/{at}": b"x" for host in "ab" for at in range(5)}
+    report = run(world, tmp_path, feeds, Settings(together))
+    assert world.most_of_a_host == 1 and world.most == 2
+    assert report.fetched == [f"http://{host}/{at}" for at in range(5) for host in "ab"]
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 100_000])
+def test_as_much_is_asked_for_at_once_as_the_settings_say(tmp_path, chunk):
+    world, sizes = World(dict(FEEDS)), []
+    begin = world.open
+
+    async def opened(url):
+        response = await begin(url)
+        read = response.read
+
+        async def noted(size):
+            sizes.append(size)
+            return await read(size)
+
+        response.read = noted
+        return response
+
+    world.open = opened
+    assert run(world, tmp_path, ["http://a/feed"], Settings(chunk=chunk)).fetched == ["http://a/1", "http://b/2"]
+    assert set(sizes) == {chunk} and (tmp_path / "a/one").read_bytes() == b"1" * 10
+
+
+@pytest.mark.parametrize("turns", range(0, 120, 8))
+def test_the_state_knows_what_is_complete_when_it_is_cancelled(tmp_path, turns):
+    world = World(FEEDS | {"http://a/3": (40, b"3" * 10), "http://b/feed": (30, FEEDS["http://b/feed"])})
+
+    async def cancel():
+        task = asyncio.ensure_future(mirror(world, tmp_path, ["http://a/feed", "http://b/feed"], Settings(2)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+
+    run(world, tmp_path, (), do=cancel)
+    there = {f"{path.parent.name}/{path.name}" for path in tmp_path.glob("*/*")}
+    known = set(state_of(tmp_path).values()) if (tmp_path / "state.json").exists() else set()
+    assert known == there
+
+
+def test_the_command_tells_what_failed(tmp_path, capsys, monkeypatch):
+    source = tmp_path / "source"
+    source.mkdir()
+    where = f"file://localhost{source.as_posix()}"
+    (source / "feed").write_text(f"{where}/none one\n")
+    monkeypatch.setattr("tern.aio.Transport.sleep", lambda self, seconds: asyncio.sleep(0))
+    assert main([str(tmp_path / "to"), f"{where}/feed"]) == 1
+    seen = capsys.readouterr()
+    assert seen.out.startswith("0 fetched, 0 known, ") and seen.err.startswith(f"{where}/none: ")
+
+    async def fatal(self, url):
+        raise Fatal("the disk is full")
+
+    monkeypatch.setattr("tern.aio.Transport.open", fatal)
+    assert main([str(tmp_path / "to"), f"{where}/feed"]) == 3
+    assert capsys.readouterr().err == "tern: the disk is full\n"
