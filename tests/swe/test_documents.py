@@ -123,7 +123,7 @@ subscribed, whatever their patterns are. An empty variable of another kind is a 
         (ORDERS[: ORDERS.index(b" An empty")], False),
         (None, False),
     ],
-    ids="wrapped longer inside word order turned beside cut deleted".split(),
+    ids=["wrapped", "longer", "inside", "word", "order", "turned", "beside", "cut", "deleted"],
 )
 def test_a_document_that_is_right_keeps_its_statements(tmp_path, after, is_right):
     _, patch = changed(tmp_path, "README.md", ORDERS, after)

@@ -64,7 +64,14 @@ def test_a_module_that_got_another_name_prints_as_before():
 
 @pytest.mark.parametrize(
     "path",
-    ["bell/bus.py.orig", "bell/bus.py.rej", "bell/.bus.py.swp", "bus.py~", "profile.out", "nohup.out"]
+    [
+        "bell/bus.py.orig",
+        "bell/bus.py.rej",
+        "bell/.bus.py.swp",
+        "bus.py~",
+        "profile.out",
+        "nohup.out",
+    ]
     + ["run.log", ".env", "core.prof"],
 )
 def test_files_that_tools_leave_are_told(path):
@@ -72,7 +79,9 @@ def test_files_that_tools_leave_are_told(path):
     assert told(path, b"was there\n", b"what it wrote\n") == ""
 
 
-@pytest.mark.parametrize("path", ["bell/out.py", "docs/env.md", "bell/logs.py", "LICENSE", ".envrc.example"])
+@pytest.mark.parametrize(
+    "path", ["bell/out.py", "docs/env.md", "bell/logs.py", "LICENSE", ".envrc.example"]
+)
 def test_files_of_a_fix_are_not(path):
     assert told(path, None, b"x = 1\n") == ""
 
