@@ -69,11 +69,11 @@ def _debugs(call: ast.Call) -> Iterator[str]:
     called = call.func
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     file = next((each.value for each in call.keywords if each.arg == "file"), None)
+    prints = (name == "print" or name in _PRINTS) and (file is None or _is_stream(file))
+    writes = name in ("write", "writelines") and _is_stream(getattr(called, "value", call))
     if name in _STOPS:
         yield name
-    elif (name == "print" or name in _PRINTS) and (file is None or _is_stream(file)):
-        yield _OUTPUT
-    elif name in ("write", "writelines") and _is_stream(getattr(called, "value", call)):
+    elif prints or writes:
         yield _OUTPUT
 
 
