@@ -56,7 +56,7 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "judge": "criterion scale",
         "messages": "keeps_to",
         "office": "cells charts document_table document_text formulas headings paragraphs "
-        "rest_kept sheets slide slide_titles style styles_kept tracked_changes",
+        "rest_kept sheets slide slide_titles style styles_kept tracked_changes weights_kept",
         "pdf": "pages",
         "settings": "holds only_changed",
         "page": "reward state",
