@@ -43,7 +43,10 @@ class Raw:
 
 @dataclass(frozen=True)
 class Endless:
-    """A reply that never ends: in its ``headers``, as a ``drip`` of events, in its ``body``."""
+    """A reply that never ends.
+
+    It is in its ``headers``, a ``drip`` of events without or with ``words``, or in its ``body``.
+    """
 
     kind: str
 
@@ -251,18 +254,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         if kind == "headers":
             self.chat.stopping.wait(self.timeout)
-        elif kind == "drip":
+        elif kind in ("drip", "words"):
             self._open("text/event-stream")
-            self._drip()
+            self._drip("on and on " * (kind == "words"))
         else:
             self._open("application/json")
             while not self.chat.stopping.is_set():
                 self._chunk(b" " * 65536)
 
-    def _drip(self) -> None:
+    def _drip(self, words: str = "") -> None:
         self.close_connection = True
+        event = {"choices": [{"index": 0, "delta": {"content": words}}]}
+        line = f"data: {json.dumps(event)}" if words else ": still thinking"
         while not self.chat.stopping.is_set():
-            self._chunk(b": still thinking\n\n")
+            self._chunk(f"{line}\n\n".encode())
             self.chat.stopping.wait(0.01)
 
     def _open(self, content_type: str) -> None:

@@ -281,6 +281,9 @@ class OpenAIAgent:
                 late = isinstance(error, LateReplyError)
                 if not late and not is_server_failure(error):
                     raise
+                if isinstance(error, LateReplyError) and error.streaming:
+                    # A server with a single place may go on with it, and answer nothing else.
+                    raise
                 if controls < CONTROLS and not await self._answers(tools):
                     raise EndpointError(str(error), error.status) from error
                 if late:

@@ -43,6 +43,9 @@ FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 16.0
 MAX_REPLY_BYTES = 64 * 2**20
 """Longest stream in bytes; a stream takes some hundred bytes for each token."""
+_SILENT_S = 15.0
+"""Time in which a stream that is still coming brings something."""
+
 _LARGE_BYTES = 65536
 _MAY_BE_CONTENT = frozenset({400, 413, 422})
 """Statuses by which content filters answer too; one request cannot tell the two causes apart."""
@@ -93,7 +96,15 @@ class LongReplyError(EndlessReplyError):
 
 
 class LateReplyError(EndlessReplyError):
-    """The reply was not complete by the deadline; the server may be slow, or hang."""
+    """The reply was not complete by the deadline; the server may be slow, or hang.
+
+    Attributes:
+        streaming: Whether it was still coming, so that the server does not hang.
+    """
+
+    def __init__(self, message: str, *, streaming: bool = False) -> None:
+        self.streaming = streaming
+        super().__init__(message)
 
 
 def may_be_content(error: EndpointError) -> bool:
@@ -199,6 +210,7 @@ class Endpoint:
         self._timeout_s = timeout_s
         self._retries = retries
         self._client: openai.AsyncOpenAI | None = None
+        self._heard_s = 0.0
 
     async def complete(self, request: Mapping[str, Any]) -> Completion:
         """Send a chat-completions request and return the reply.
@@ -215,6 +227,7 @@ class Endpoint:
         failed: _AttemptError | None = None
         time_s = asyncio.get_running_loop().time
         began_s = asked_s = time_s()
+        self._heard_s = 0.0
         try:
             async with asyncio.timeout(self._timeout_s) as deadline:
                 while True:
@@ -230,8 +243,10 @@ class Endpoint:
             late += f"; before that: {failed}" if failed is not None else ""
             if failed is not None and asked_s - began_s > self._timeout_s / 2:
                 raise _given_up(late, failed) from error  # the last attempt had little time
+            silent_s = time_s() - self._heard_s
             raise LateReplyError(
-                f"{late}; a slow model needs more: openai:<model>?timeout_s=1200"
+                f"{late}; a slow model needs more: openai:<model>?timeout_s=1200",
+                streaming=silent_s < min(_SILENT_S, self._timeout_s / 2),
             ) from error
 
     async def close(self) -> None:
@@ -319,7 +334,11 @@ class Endpoint:
                     # A chunk that was compressed may have 64 MiB, and each byte may be a line.
                     for start in range(0, len(chunk), _LARGE_BYTES):
                         piece = chunk[start : start + _LARGE_BYTES]
+                        before = stream.characters
                         await _beside(stream.unread + len(chunk), stream.feed, piece)
+                        # A gateway also sends comments while a server behind it hangs.
+                        if stream.characters > before:
+                            self._heard_s = asyncio.get_running_loop().time()
                 else:
                     body += chunk
                 if stream.over:

@@ -38,12 +38,14 @@ class EventStream:
 
     Attributes:
         over: Whether the end mark was seen.
+        characters: How many characters of a message have come.
     """
 
     def __init__(self) -> None:
         self.over = False
+        self.characters = 0
         self._line = bytearray()
-        self._events = self._characters = 0
+        self._events = 0
         self._texts: dict[str, list[str]] = {}
         self._calls: list[_Call] = []
         self._open: dict[int | None, _Call] = {}
@@ -123,6 +125,6 @@ class EventStream:
         call.arguments.append(arguments)
 
     def _count(self, characters: int) -> None:
-        self._characters += characters
-        if self._characters > MOST_CHARACTERS:
+        self.characters += characters
+        if self.characters > MOST_CHARACTERS:
             raise OverlongReplyError(f"more than {MOST_CHARACTERS} characters")

@@ -19,6 +19,7 @@ from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Audit, Verdict
 from agentgym.rollout.reexecution import Divergence, recorded_periods, reexecute
 from agentgym.rollout.replay import SeenEnd, compare_ends, recorded_environment
+from agentgym.rollout.repetition import is_broken
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.verify.version import verifier_version
@@ -88,6 +89,8 @@ async def regrade_episode(
         if not store.settings.get("recorded_by"):
             told += "; run: agentgym eval --resume"
         return Regrading(row.id, Fate.SKIPPED, told, old)
+    if is_broken(old):
+        return Regrading(row.id, Fate.KEPT, "its actions broke it: there is no end to judge", old)
     try:
         version = verifier_version(find_task(named.task(row.plan.task)))
         if old.verifier == version and not force:

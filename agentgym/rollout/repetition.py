@@ -31,6 +31,8 @@ _BROKEN = frozenset(
 REPETITION_S = 300.0
 """Seconds that a repetition has at least."""
 
+_BROKE = "its actions break the episode, and without them it is judged"
+
 _BREAKS = 3
 """Episodes that the actions have to break. A machine that fails at a rate of p breaks so many at
 one place, and judges those between them, in less than 1 % of all cases, whatever p is."""
@@ -68,7 +70,7 @@ async def ending_by_its_actions(
         return ended
     if found is not None:
         return found
-    why = f"its actions break the episode, and without them it is judged: {ended.error}"
+    why = f"{_BROKE}: {ended.error}"
     return Ending(await to_thread(failed_verdict, episode.instance, why), why)
 
 
@@ -92,9 +94,16 @@ async def _executed_again(ended: Ending, episode: Episode, acted: Acted) -> Endi
     return ended
 
 
-def told_of(ended: Ending) -> str:
-    """Return the line of the log that tells of a repetition."""
-    return f"the episode broke: {ended.error}; its actions were executed again"
+def is_broken(verdict: Verdict) -> bool:
+    """Return whether a verdict says that actions break the episode, so that it has no end."""
+    told = any(checkpoint.message.startswith(_BROKE) for checkpoint in verdict.checkpoints)
+    return told and verdict.score == 0.0 and not verdict.state_hash
+
+
+def told_of(ended: Ending, last: tuple[int, Decision] | None) -> str:
+    """Return the line of the log that tells of a repetition, and of the newest decision."""
+    action = "" if last is None else f" in {last[1].action.tool} {dict(last[1].action.arguments)}"
+    return f"the episode broke{action[:500]}: {ended.error}; its actions were executed again"
 
 
 async def _is_judged_untouched(episode: Episode) -> bool:
@@ -113,15 +122,23 @@ async def _play(episode: Episode, acted: Acted) -> Verdict | int | None:
     try:
         async with await episode.anew(alone=True) as other:
             executed = 0
+            # What is judged is the end of the recorded episode.
+            other.on_end = episode.on_end if acted else None
             for decision, events in acted:
                 done = await other.step(decision, recorded=events)
                 if done.verdict is not None:
                     # The action that broke the episode is a step of this one.
                     episode.steps += other.steps[len(episode.steps) :]
+                    episode.audit = other.audit
                     return done.verdict
                 executed += 1
+            if acted and not episode.over:
+                return None
             # Where judging broke it, the other one is judged as well.
-            return await other.finish() if episode.over or not acted else None
+            verdict = await other.finish()
+            if acted:
+                episode.audit = other.audit
+            return verdict
     except Exception as error:  # noqa: BLE001 - the caller compares where it breaks
         # An episode that ends in another way, such as a user who is down, says nothing.
         return executed if failed(error).verdict.status in _BROKEN else -1

@@ -20,6 +20,7 @@ from agentgym.record.volatile.masking import Masking
 from agentgym.record.volatile.times import Period
 from agentgym.records import Json, Verdict
 from agentgym.rollout.reexecution import Divergence, Reexecution, recorded_periods, reexecute
+from agentgym.rollout.repetition import is_broken
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.verify.manifest import differing_files
@@ -80,8 +81,8 @@ async def verify_episode(
 ) -> Verification:
     """Execute an episode's actions again and compare the result with the record.
 
-    Verdicts are compared if the record has a score; an episode that failed or is not over is
-    compared step by step only.
+    Verdicts are compared if the record has a score. An episode that failed, is not over, or was
+    broken by its actions is compared step by step only.
 
     Args:
         store: The run.
@@ -110,7 +111,7 @@ async def verify_episode(
         )
         if executed.divergence:
             return Verification(executed.first, executed.texts)
-        if row.verdict is None or not row.verdict.scored:
+        if row.verdict is None or not row.verdict.scored or is_broken(row.verdict):
             return Verification(executed.first, executed.texts)
         seen = executed.transition.verdict if executed.transition else None
         seen = seen or await executed.episode.finish()

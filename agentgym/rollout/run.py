@@ -199,7 +199,7 @@ class Rollout:
         within_s = max(self._timeout_s, REPETITION_S)
         ending = await ending_by_its_actions(ended, self._episode, self._newest, within_s)
         if ending is not ended:
-            await self._note(told_of(ended))
+            await self._note(told_of(ended, self._newest))
         if self._newest is not None:
             index, decision = self._newest
             if index < len(self._episode.steps):

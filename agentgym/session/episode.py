@@ -330,7 +330,7 @@ class SessionEpisode:
         within_s = max(self._wall_s, REPETITION_S)
         ending = await ending_by_its_actions(ended, episode, last, within_s)
         if ending is not ended:
-            await recording.note(told_of(ended))
+            await recording.note(told_of(ended, last))
         return ending
 
     async def _conclude(self, ending: Ending) -> None:

@@ -435,6 +435,17 @@ async def test_a_server_that_hangs_is_down_and_a_reply_that_hangs_is_the_model_s
         await decide("test?timeout_s=0.3")
 
 
+@pytest.mark.parametrize(("kind", "failure"), [("words", PolicyError), ("drip", AgentError)])
+async def test_a_server_with_a_single_place_that_goes_on_with_an_endless_reply(
+    serve, kind, failure
+):
+    """It answers nothing else meanwhile, as one that is down; a gateway sends comments for both."""
+    serve([Endless(kind), Endless("headers")])
+    with pytest.raises(AgentError, match="no complete reply within") as caught:
+        await decide("test?stream=true&timeout_s=0.3")
+    assert type(caught.value) is failure
+
+
 async def test_a_reply_without_end_after_a_refused_rate_is_the_model_s(serve, waits):
     serve([Status(429, headers={"Retry-After": "0"}), Endless("headers"), LOOK])
     with pytest.raises(PolicyError, match=r"no complete reply within.*before that.*429"):

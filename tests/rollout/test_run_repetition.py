@@ -1,5 +1,6 @@
 """Episodes that break: nobody's doing, unless their actions break other episodes, too."""
 
+import asyncio
 from contextlib import closing
 
 import pytest
@@ -10,6 +11,9 @@ from agentgym.env.episode import Episode
 from agentgym.errors import SandboxDiedError, SandboxError, ServiceError, SurfaceError, TaskError
 from agentgym.record.store import RunStore
 from agentgym.records import Action, Decision, TokenUsage
+from agentgym.rollout.regrade import Fate, regrade_episode
+from agentgym.rollout.replay import Agreement, verify_episode
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
 
 LOOK, BREAK = Action("orders_get", {"order": 5}), Action("orders_get", {"order": 6})
 SUBMIT = Action("submit", {})
@@ -187,3 +191,43 @@ def test_a_broken_task_is_told_otherwise(evaluated):
     # Where the script of an event fails, it is tried in an untouched sandbox.
     _, row, _ = evaluated(LOOK, BREAK, error=TaskError("the script fails"), times=3)
     assert row.verdict.status == "error:task"
+
+
+@pytest.fixture
+def executed_again(evaluated, tmp_path, monkeypatch):
+    """Verifies and judges again what was evaluated, where nothing breaks any more."""
+
+    def executed(**kinds):
+        async def both():
+            provider = BubblewrapProvider()
+            with closing(RunStore.open(tmp_path / "run", readonly=False)) as store:
+                verified = await verify_episode(store, 1, provider)
+                return verified, await regrade_episode(store, store.episode(1), provider, **kinds)
+
+        for name, usual in (("_begin", BEGIN), ("step", STEP), ("_finish", FINISH)):
+            monkeypatch.setattr(Episode, name, usual)
+        return asyncio.run(both())
+
+    return executed
+
+
+@pytest.mark.parametrize("rerun", [False, True])
+def test_a_broken_episode_agrees_with_its_record_and_keeps_its_verdict(
+    evaluated, executed_again, rerun
+):
+    # Before the action that breaks it, its state may be worth more.
+    evaluated(LOOK, BREAK, error=ERRORS[0], times=4)
+    verified, regraded = executed_again(force=True, rerun=rerun)
+    assert verified.agreement is Agreement.SAME
+    assert (regraded.fate, regraded.reason) == (
+        Fate.KEPT,
+        "its actions broke it: there is no end to judge",
+    )
+
+
+def test_an_end_that_another_episode_judged_is_kept_and_can_be_judged_again(evaluated, executed_again):
+    _, row, _ = evaluated(LOOK, SUBMIT, at=SUBMIT, error=ERRORS[0], times=1)
+    assert "in submit {}" in row.log
+    verified, regraded = executed_again(force=True)
+    assert verified.agreement is Agreement.SAME
+    assert (regraded.fate, regraded.new.score) == (Fate.REPLACED, 0.0)
