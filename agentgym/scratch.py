@@ -49,7 +49,7 @@ def make_scratch_folder(purpose: str) -> Path:
 def socket_address(path: Path) -> Iterator[str]:
     """Yield an address of a Unix socket at a path, which may be longer than the 107 bytes of one.
 
-    Whoever has the folder as working directory can use the name of the socket instead.
+    A process whose working directory is the folder can use the name of the socket instead.
 
     Raises:
         OSError: Its folder cannot be opened.

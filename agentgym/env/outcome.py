@@ -20,7 +20,8 @@ class Ending:
         verdict: The verdict.
         error: Reason why it has no score, or how its policy failed; else empty.
         truncated: Whether a limit on its steps or its wall time ended it.
-        lost: Whether a process that other episodes share ended it, so that it can be played again.
+        lost: Whether it can be played once more: a process that other episodes share ended it, or
+            it broke, and its actions do not break another one.
     """
 
     verdict: Verdict

@@ -1,9 +1,10 @@
-"""Plays an episode once more where a process that it shared with others ended it.
+"""Plays an episode once more where a process that it shared with others ended it, or chance.
 
-The second time it has that process for itself. If it ends again, the episode is to blame and is
-judged, so that no policy leaves the mean by ending what episodes share. The recorded steps are
-executed again and the agent goes on from there: otherwise a policy that has failed could end the
-process to begin anew, and would have the best of two attempts.
+The second time it has such processes for itself. If they end again, the episode is to blame and is
+judged, so that no policy leaves the mean by ending what episodes share. Of an episode that broke
+and whose actions do not break another one, see `repetition`. The recorded steps are executed again
+and the agent goes on from there: otherwise a policy that has failed could end the process to begin
+anew, and would have the best of two attempts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Played(Protocol):
 
     @property
     def lost(self) -> bool:
-        """Whether a process that episodes share ended it."""
+        """Whether it can be played once more, see `Ending`."""
 
 
 P = TypeVar("P", bound=Played)

@@ -1,16 +1,18 @@
 """Whose doing it is that an episode broke: its actions are executed again, without its policy.
 
 A sandbox that breaks and a bug are nobody's doing, and an episode that they end has no score. But
-an agent may cause them. Where the same actions break two other episodes, and one without actions
-between them is judged, they did, and the episode has failed. Where the actions come to an end in
-another one, its verdict is theirs. The policy is not asked again, so that breaking an episode is no
-second attempt.
+an agent may cause them. Where the same actions break three other episodes at the same place, and
+one without actions is judged after each but the last, they did, and the episode has failed. Where
+the actions come to an end in another one, its verdict is theirs. Where they neither break it nor
+come to an end, the episode can go on from its record, see `again`. The policy is not asked again
+for what it has done, so that breaking an episode is no second attempt.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from agentgym.env.episode import Episode
@@ -29,7 +31,12 @@ _BROKEN = frozenset(
 REPETITION_S = 300.0
 """Seconds that a repetition has at least."""
 
-_TURNS = 2
+_BREAKS = 3
+"""Episodes that the actions have to break. A machine that fails at a rate of p breaks so many at
+one place, and judges those between them, in less than 1 % of all cases, whatever p is."""
+
+_TRIES = 6
+"""Episodes in which the actions are executed at most; some may break at another place."""
 
 Acted: TypeAlias = Sequence[tuple[Decision, Sequence[StepEvent]]]
 """Decisions, with the events that were recorded with them."""
@@ -42,7 +49,8 @@ async def ending_by_its_actions(
 
     Args:
         ended: How the episode ended.
-        episode: The episode, with the steps that it could take.
+        episode: The episode, with the steps that it could take. If its last action is none of
+            them, and another episode takes and judges it, it is added.
         last: The newest decision and its number; it may have broken the episode before it became a
             step. None if there is none beside the steps.
         within_s: Wall time of the repetition, in seconds; what takes longer says nothing.
@@ -55,19 +63,33 @@ async def ending_by_its_actions(
         return ended
     try:
         async with asyncio.timeout(within_s):
-            # A machine that fails now and then would break the first of them by chance.
-            for turn in range(_TURNS):
-                again = await _play(episode, acted)
-                if isinstance(again, Verdict):
-                    return Ending(again) if again.scored else ended
-                if again is None:
-                    return ended
-                if turn == 0 and not await _is_judged_untouched(episode):
-                    return ended
+            found = await _executed_again(ended, episode, acted)
     except TimeoutError:
         return ended
+    if found is not None:
+        return found
     why = f"its actions break the episode, and without them it is judged: {ended.error}"
     return Ending(await to_thread(failed_verdict, episode.instance, why), why)
+
+
+async def _executed_again(ended: Ending, episode: Episode, acted: Acted) -> Ending | None:
+    """Return the ending that other episodes tell, None if the actions break them."""
+    breaks = 0
+    for _ in range(_TRIES):
+        again = await _play(episode, acted)
+        if isinstance(again, Verdict):
+            return Ending(again) if again.scored else ended
+        if again is None:
+            return replace(ended, lost=True)
+        if again < len(acted) - 1:
+            # A machine that fails now and then breaks them anywhere.
+            continue
+        breaks += 1
+        if breaks == _BREAKS:
+            return None
+        if not await _is_judged_untouched(episode):
+            break
+    return ended
 
 
 def told_of(ended: Ending) -> str:
@@ -80,18 +102,26 @@ async def _is_judged_untouched(episode: Episode) -> bool:
     return isinstance(verdict, Verdict) and verdict.scored
 
 
-async def _play(episode: Episode, acted: Acted) -> Verdict | Exception | None:
-    """Return the verdict of actions, the error that they end in, or None if they end in neither.
+async def _play(episode: Episode, acted: Acted) -> Verdict | int | None:
+    """Execute actions in another episode; without actions, judge one that nobody acts in.
 
-    Without actions an episode that nobody acts in is judged.
+    Returns:
+        The verdict; or how many actions were executed before it broke, -1 if it did not start; or
+        None if it did not break and is not over.
     """
+    executed = -1
     try:
         async with await episode.anew(alone=True) as other:
+            executed = 0
             for decision, events in acted:
                 done = await other.step(decision, recorded=events)
                 if done.verdict is not None:
+                    # The action that broke the episode is a step of this one.
+                    episode.steps += other.steps[len(episode.steps) :]
                     return done.verdict
+                executed += 1
             # Where judging broke it, the other one is judged as well.
             return await other.finish() if episode.over or not acted else None
-    except Exception as error:  # noqa: BLE001 - the caller compares what breaks
-        return error if failed(error).verdict.status in _BROKEN else None
+    except Exception as error:  # noqa: BLE001 - the caller compares where it breaks
+        # An episode that ends in another way, such as a user who is down, says nothing.
+        return executed if failed(error).verdict.status in _BROKEN else -1

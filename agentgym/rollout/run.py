@@ -44,7 +44,7 @@ class EpisodeResult:
         truncated: A bound on its steps or its wall time ended it.
         refused: Completions that led to no step; None if they are not known.
         step_tests: Scores of the steps by hidden tests; None if they were not asked for.
-        lost: A process that other episodes share ended it; it can be played again.
+        lost: Nothing that it did ended it; it can be played once more.
     """
 
     verdict: Verdict
@@ -110,6 +110,7 @@ async def run_episode(
             try:
                 if store is not None and episode_id is not None:
                     recording = await rollout.record(store, episode_id)
+                    rollout.can_go_on = True
                     row = recording.earlier
                     if note:
                         await recording.note(note)
@@ -149,6 +150,7 @@ class Rollout:
     Attributes:
         recording: The record of the episode, if there is one.
         step_tests: Scores its steps, None if nothing does.
+        can_go_on: Whether the caller can play the rest of it from its record.
     """
 
     def __init__(
@@ -170,6 +172,7 @@ class Rollout:
         self._on_step = on_step
         self._began = time.monotonic() if began_s is None else began_s
         self.step_tests: StepTests | None = None
+        self.can_go_on = False
         self._last: Step | None = None
         self._newest: tuple[int, Decision] | None = None
         self._refused = TokenUsage()
@@ -197,7 +200,15 @@ class Rollout:
         ending = await ending_by_its_actions(ended, self._episode, self._newest, within_s)
         if ending is not ended:
             await self._note(told_of(ended))
-        return ending
+        if self._newest is not None:
+            index, decision = self._newest
+            if index < len(self._episode.steps):
+                # It is recorded together with the ending.
+                self._last = self._episode.steps[index]
+            else:
+                self._refused, self._refused_generations = decision.usage, decision.generations
+        # Otherwise it would begin anew, and its policy would have a second attempt.
+        return replace(ending, lost=ended.lost or (ending.lost and self.can_go_on))
 
     async def conclude(self, ending: Ending) -> EpisodeResult:
         """Record how the episode ended and sum it up."""
@@ -276,6 +287,7 @@ class Rollout:
                 if self.recording is not None:
                     await self.recording.take_steps()
                 self._tell(episode.steps[-1])
+                self._newest = None
                 if self.step_tests is not None:
                     await self.step_tests.after_step()
                     policy.paused_s = self.step_tests.spent_s

@@ -60,7 +60,7 @@ def find_detection(patch: Patch) -> str:
 
 
 def is_code(path: str) -> bool:
-    """Return whether a path is that of a Python file which is neither a test nor made for the build."""
+    """Return whether a Python file is neither a test nor made for the build."""
     name, top = posixpath.basename(path), path.partition("/")[0]
     # Scripts of the build lie at the root; below a package, a module may have any name.
     if not path.endswith(".py") or name == "conftest.py" or path in _BUILD:

@@ -1,4 +1,4 @@
-"""Finds what a patch leaves behind that is no part of a fix: debugging output, files of tools, secrets.
+"""Finds what a patch leaves behind: debugging output, files of tools, secrets.
 
 The module reads only the text of the patch.
 """
@@ -69,13 +69,12 @@ def _debugs(call: ast.Call) -> Iterator[str]:
     called = call.func
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     file = next((each.value for each in call.keywords if each.arg == "file"), None)
+    prints = (name == "print" or name in _PRINTS) and (file is None or _is_stream(file))
+    writes = name in ("write", "writelines") and _is_stream(getattr(called, "value", call))
     if name in _STOPS:
         yield name
-    elif (name == "print" or name in _PRINTS) and (file is None or _is_stream(file)):
+    elif prints or writes:
         yield _OUTPUT
-    elif name in ("write", "writelines") and isinstance(called, ast.Attribute):
-        if _is_stream(called.value):
-            yield _OUTPUT
 
 
 def _is_stream(node: ast.AST) -> bool:

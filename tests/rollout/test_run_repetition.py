@@ -1,4 +1,4 @@
-"""Episodes that break: nobody's doing, unless their actions break another episode, too."""
+"""Episodes that break: nobody's doing, unless their actions break other episodes, too."""
 
 from contextlib import closing
 
@@ -9,11 +9,12 @@ import agentgym
 from agentgym.env.episode import Episode
 from agentgym.errors import SandboxDiedError, SandboxError, ServiceError, SurfaceError, TaskError
 from agentgym.record.store import RunStore
-from agentgym.records import Action, Decision
+from agentgym.records import Action, Decision, TokenUsage
 
 LOOK, BREAK = Action("orders_get", {"order": 5}), Action("orders_get", {"order": 6})
 SUBMIT = Action("submit", {})
-STEP, FINISH = Episode.step, Episode._finish
+BEGIN, STEP, FINISH = Episode._begin, Episode.step, Episode._finish
+TOKENS = TokenUsage(10, 3)
 
 ERRORS = [
     SandboxError("the sandbox does not answer"),
@@ -42,7 +43,7 @@ class Breaking:
 
     async def act(self, observation, tools, history):
         Breaking.asked += 1
-        return Decision(self.actions[len(history)])
+        return Decision(self.actions[len(history)], usage=TOKENS)
 
     async def close(self):
         pass
@@ -52,12 +53,32 @@ class Breaking:
 def evaluated(shop, tmp_path, monkeypatch):
     """Evaluates these calls, where some break the episode with an error so many times."""
 
-    def evaluate(*actions, error, times, at=BREAK, untouched=True):
-        left = [times]
+    def evaluate(
+        *actions,
+        error,
+        times,
+        at=BREAK,
+        untouched=True,
+        then=("", 0),
+        only_in=lambda _: True,
+        max_steps=None,
+    ):
+        left, later = [times], list(then)
+
+        def happen(where):
+            # Once the episode is broken, the machine fails there.
+            if where == later[0] and later[1] and not left[0]:
+                later[1] -= 1
+                raise error
+
+        async def begin(self):
+            happen("start")
+            await BEGIN(self)
 
         async def step(self, decision, **options):
             action = decision.action if isinstance(decision, Decision) else decision
-            if action == at != SUBMIT and left[0]:
+            happen(action)
+            if action == at != SUBMIT and left[0] and only_in(self):
                 left[0] -= 1
                 raise error
             return await STEP(self, decision, **options)
@@ -69,12 +90,14 @@ def evaluated(shop, tmp_path, monkeypatch):
                 raise error
             return await FINISH(self)
 
+        monkeypatch.setattr(Episode, "_begin", begin)
         monkeypatch.setattr(Episode, "step", step)
         monkeypatch.setattr(Episode, "_finish", finish)
         monkeypatch.setattr(Breaking, "actions", actions)
         monkeypatch.setattr(Breaking, "asked", 0)
         out = tmp_path / "run"
-        results = agentgym.evaluate("demo/refund-v1", Breaking, out=out, progress=False)
+        options = {"out": out, "max_steps": max_steps}
+        results = agentgym.evaluate("demo/refund-v1", Breaking, **options)
         (episode,) = results.episodes
         with closing(RunStore.open(out)) as run:
             (row,) = run.episodes()
@@ -88,7 +111,7 @@ def evaluated(shop, tmp_path, monkeypatch):
 @pytest.mark.parametrize("error", ERRORS, ids=[type(error).__name__ for error in ERRORS])
 @pytest.mark.parametrize("first", [(), (LOOK, LOOK)], ids=["at once", "later"])
 def test_actions_that_break_it_again_have_failed(evaluated, error, first):
-    episode, row, recorded = evaluated(*first, BREAK, SUBMIT, error=error, times=3)
+    episode, row, recorded = evaluated(*first, BREAK, SUBMIT, error=error, times=4)
     assert (row.verdict.status, row.verdict.score, row.verdict.outcome) == ("scored", 0.0, False)
     assert episode.score == 0.0
     assert "without them it is judged" in row.error and "executed again" in row.log
@@ -96,14 +119,14 @@ def test_actions_that_break_it_again_have_failed(evaluated, error, first):
 
 
 def test_a_submission_that_breaks_its_judging_again_has_failed(evaluated):
-    _, row, recorded = evaluated(LOOK, SUBMIT, at=SUBMIT, error=ERRORS[0], times=3)
+    _, row, recorded = evaluated(LOOK, SUBMIT, at=SUBMIT, error=ERRORS[0], times=4)
     assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
     assert recorded == [LOOK, SUBMIT]
 
 
 def test_a_policy_that_fails_in_what_it_cannot_be_judged_in_has_failed(evaluated):
     # The third call is none: the agent raises, and what it has left is judged.
-    _, row, recorded = evaluated(LOOK, LOOK, at=SUBMIT, error=ERRORS[0], times=3)
+    _, row, recorded = evaluated(LOOK, LOOK, at=SUBMIT, error=ERRORS[0], times=4)
     assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
     assert "without them it is judged" in row.error
     assert recorded == [LOOK, LOOK]
@@ -116,14 +139,43 @@ def test_judging_that_broke_once_is_repeated_without_the_policy(evaluated):
     assert (recorded, Breaking.asked) == ([LOOK, SUBMIT], 2)
 
 
-def test_what_broke_once_in_the_middle_stays_without_a_score(evaluated):
-    episode, row, _ = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=1)
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_what_broke_by_chance_goes_on_from_its_record(evaluated, times):
+    episode, row, recorded = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=times)
+    assert (row.verdict.status, row.error, episode.score) == ("scored", "", 0.0)
+    assert "played again" in row.log and ERRORS[0].args[0] in row.log
+    # The policy is asked for the action that broke it and for those after it, not for the first.
+    assert (recorded, Breaking.asked) == ([LOOK, BREAK, SUBMIT], 2 + 2)
+
+
+def test_what_breaks_again_by_chance_when_it_goes_on_has_no_score(evaluated, monkeypatch):
+    broken = []
+
+    def begun(self):
+        broken.append(len(broken) % 2 == 0)
+        return broken[-1]
+
+    episode, row, _ = evaluated(LOOK, BREAK, error=ERRORS[0], times=99, only_in=begun)
+    assert (row.verdict.status, episode.score) == ("error:sandbox", None)
+    assert Breaking.asked == 2 + 1
+
+
+@pytest.mark.parametrize("at", ["start", LOOK])
+def test_a_machine_that_fails_at_other_places_is_not_the_actions(evaluated, at):
+    episode, row, _ = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=1, then=(at, 99))
     assert (row.verdict.status, episode.score) == ("error:sandbox", None)
 
 
-def test_a_machine_that_fails_now_and_then_is_not_the_actions(evaluated):
-    episode, row, _ = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=2)
-    assert (row.verdict.status, episode.score) == ("error:sandbox", None)
+def test_an_action_that_another_episode_takes_and_judges_is_recorded(evaluated):
+    episode, row, recorded = evaluated(LOOK, BREAK, error=ERRORS[0], times=1, max_steps=2)
+    assert (row.verdict.status, row.error, episode.score) == ("scored", "", 0.0)
+    assert (recorded, episode.steps, Breaking.asked) == ([LOOK, BREAK], 2, 2)
+
+
+def test_the_tokens_of_the_action_that_breaks_it_count(evaluated):
+    episode, row, recorded = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=4)
+    assert recorded == [LOOK]
+    assert episode.usage == row.usage == TOKENS + TOKENS
 
 
 def test_what_breaks_without_an_action_is_nobodys_doing(evaluated):

@@ -1,4 +1,4 @@
-"""What the README says of buses, and no line of the issue changes."""
+"""The promises of the README on buses that no line of the issue changes."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""What the README says of jobs and schedulers, and no line of the issue changes."""
+"""The promises of the README on jobs and schedulers that no line of the issue changes."""
 
 import json
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What the README says of statistics, and no line of the issue changes."""
+"""The promises of the README on statistics that no line of the issue changes."""
 
 import json
 import sys

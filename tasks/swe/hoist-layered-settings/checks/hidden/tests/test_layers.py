@@ -180,3 +180,9 @@ def test_only_lists_are_added_to(run, line):
     key, _, value = line.partition(" = ")
     (told,) = run("plan", "live", project=f'"{key}+" = {value}\n', code=2)
     assert told.startswith(f"hoist.toml: {key}+: ")
+
+
+@pytest.mark.parametrize("line", ["jobs = true", "jobs = 4.0", "jobs = 65", "timeout = true", "timeout = 0", "verify = 1", "region = ''", "skip = [1]"])
+def test_values_of_another_kind_are_mistakes_as_before(run, line):
+    (told,) = run("plan", "live", project=line + "\n", code=2)
+    assert told.startswith(f"hoist.toml: {line.split()[0]}: ")

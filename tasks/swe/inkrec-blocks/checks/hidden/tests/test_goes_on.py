@@ -1,4 +1,4 @@
-"""What the README says of logs, and no line of the issue changes; it holds for both versions."""
+"""The promises of the README on logs that no line of the issue changes; they hold for both versions."""
 
 import os
 import zlib

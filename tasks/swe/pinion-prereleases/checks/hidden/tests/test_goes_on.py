@@ -1,4 +1,4 @@
-"""What is said of versions, constraints and indexes, and no line of the issue changes."""
+"""Versions, constraints and indexes do what no line of the issue changes."""
 
 import pytest
 

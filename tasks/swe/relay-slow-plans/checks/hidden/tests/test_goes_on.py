@@ -13,7 +13,30 @@ def chain(size=LONG):
     return Graph(Job(f"j{n:05}", (f"j{n - 1:05}",) if n else ()) for n in range(size))
 
 
-def test_a_long_chain_is_blocked_and_waits_again():
+@pytest.fixture
+def quick():
+    """Fail at once where a short chain takes so many steps that a long one would not end."""
+    left = 100_000
+
+    def count(frame, event, argument):
+        nonlocal left
+        left -= 1
+        if left < 0:
+            sys.settrace(None)
+            raise RuntimeError("too many steps")
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        board = Board(chain(150))
+        board.fail("j00000")
+        board.blocked()
+    finally:
+        sys.settrace(before)
+
+
+def test_a_long_chain_is_blocked_and_waits_again(quick):
     board = Board(chain())
     rest = [f"j{n:05}" for n in range(1, LONG)]
     assert board.ready() == ["j00000"] and board.blocked() == []
@@ -23,7 +46,7 @@ def test_a_long_chain_is_blocked_and_waits_again():
     assert board.finish("j00000") == ["j00001"] and board.finish("j00001") == ["j00002"]
 
 
-def test_a_long_circle_is_named():
+def test_a_long_circle_is_named(quick):
     graph = chain()
     graph.add(Job("end", (f"j{LONG - 1:05}",)))
     assert plan(graph)[-1] == "end"
@@ -33,7 +56,7 @@ def test_a_long_circle_is_named():
     assert caught.value.names == ["j00000", *(f"j{n:05}" for n in range(LONG - 1, 0, -1))]
 
 
-def test_the_interpreter_is_left_as_it_was():
+def test_the_interpreter_is_left_as_it_was(quick):
     limit, hooks = sys.getrecursionlimit(), (sys.gettrace(), sys.getprofile())
     board = Board(chain())
     board.fail("j00000")
