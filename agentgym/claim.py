@@ -1,7 +1,8 @@
 """Ownership on this host: one folder per host process, flocked as long as the process lives.
 
 If the lock of a folder in `<root>/live` is free, its owner has ended: the kernel releases a lock
-however its holder ends. Unlike a process id, a lock means the same in every container.
+however its holder ends. Unlike a process id, a lock means the same in every container. The folder
+itself is locked as well, because systemd-tmpfiles(8) then leaves all that is in it alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _GET_FLAGS, _SET_FLAGS, _TOP = 0x80086601, 0x40086602, 0x00020000
 
 
@@ -31,6 +33,10 @@ class Claim:
         draft.mkdir()
         _spread(draft)
         self._lock = _lock(draft / "lock")
+        self._folder = os.open(draft, _FOLDER)
+        # Some file systems lock no folders.
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.rename(draft, self.path)
         self._notes: set[str] = set()
 
@@ -45,6 +51,7 @@ class Claim:
         if self._lock is not None:
             remove(self.path)
             os.close(self._lock)
+            os.close(self._folder)
             self._lock = None
 
 
@@ -71,7 +78,8 @@ def sweep(root: Path, remove: Callable[[Path], None]) -> list[str]:
     gone = []
     for folder in (root / "live").iterdir():
         try:
-            lock = _lock(folder / "lock")
+            # The lock file alone is not enough, because a cleaner may have removed it.
+            lock = None if _is_locked(folder) else _lock(folder / "lock")
         except FileNotFoundError:
             # Another process has removed it in the meantime.
             continue
@@ -107,6 +115,20 @@ def _spread(folder: Path) -> None:
 def _read_flags(fd: int) -> int:
     (flags,) = struct.unpack("l", fcntl.ioctl(fd, _GET_FLAGS, bytes(struct.calcsize("l"))))
     return int(flags)
+
+
+def _is_locked(folder: Path) -> bool:
+    """Return whether a process holds the lock of a folder itself."""
+    folder_fd = os.open(folder, _FOLDER)
+    try:
+        fcntl.flock(folder_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(folder_fd)
+    return False
 
 
 def _lock(path: Path) -> int | None:

@@ -13,6 +13,7 @@ import shutil
 import stat
 import tempfile
 import threading
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -42,6 +43,22 @@ def scratch_folder(purpose: str) -> tempfile.TemporaryDirectory[str]:
 def make_scratch_folder(purpose: str) -> Path:
     """Make a temporary folder that the caller removes; see `scratch_folder`."""
     return Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=_own()))
+
+
+@contextlib.contextmanager
+def socket_address(path: Path) -> Iterator[str]:
+    """Yield an address of a Unix socket at a path, which may be longer than the 107 bytes of one.
+
+    A process whose working directory is the folder can use the name of the socket instead.
+
+    Raises:
+        OSError: Its folder cannot be opened.
+    """
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
 
 
 def _own() -> Path:

@@ -1,5 +1,6 @@
 """Temporary folders end with their process, or with the next one if it was killed."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +71,27 @@ def test_a_living_process_keeps_its_folders(place):
         living.stdin.close()
         assert living.wait(60) == 0
     assert list(place.iterdir()) == []
+
+
+def test_a_living_process_keeps_its_folders_where_a_cleaner_removes_its_lock(place):
+    command = [sys.executable, "-c", KEPT, "wait"]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as living:
+        made = Path(living.stdout.readline().strip())
+        (made.parent / "lock").unlink()
+        _run("exit")
+        assert made.exists()
+        living.stdin.close()
+        assert living.wait(60) == 0
+    assert list(place.iterdir()) == []
+
+
+def test_a_cleaner_sees_that_the_folder_is_in_use(place):
+    with scratch_folder("test") as name:
+        # systemd-tmpfiles(8) leaves a folder alone that somebody has locked.
+        folder = os.open(Path(name).parent, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(folder)
 
 
 def test_a_forked_process_has_a_folder_of_its_own(place):

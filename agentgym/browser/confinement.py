@@ -19,7 +19,7 @@ from agentgym.browser import launcher
 from agentgym.browser.executable import Executable
 from agentgym.errors import SandboxError, SurfaceError, SurfaceLostError
 from agentgym.sandbox.network.handover import accept_listener
-from agentgym.scratch import make_scratch_folder
+from agentgym.scratch import make_scratch_folder, socket_address
 
 _CONNECT_S: Final = 30
 _PASS_S: Final = 10
@@ -41,7 +41,8 @@ class Confinement:
         self.script = self._folder / "chromium"
         self._path = self._folder / "control"
         self._waiting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._waiting.bind(str(self._path))
+        with socket_address(self._path) as address:
+            self._waiting.bind(address)
         self._waiting.listen(1)
         self._waiting.setblocking(False)
         self._control: socket.socket | None = None

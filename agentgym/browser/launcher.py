@@ -72,7 +72,9 @@ def main(path: str, command: list[str]) -> int:
     """Start a command in the namespaces, and serve the control socket until it ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    control.connect(path)
+    # The path may be longer than an address can be.
+    os.chdir(os.path.dirname(path))
+    control.connect(os.path.basename(path))
     control.set_inheritable(False)
     _enter_namespaces()
     wake, woken = os.pipe()

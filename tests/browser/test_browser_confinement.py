@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from agentgym.browser import executable
+from agentgym.browser.chromium import Chromium, start_playwright
 from agentgym.browser.executable import VARIABLE, find_executable
 from agentgym.browser.pool import browser_pool
 from agentgym.errors import ConfigError
@@ -65,3 +67,16 @@ def test_a_browser_is_found_by_its_variable_or_the_message_says_what_to_do(monke
     folder.mkdir(parents=True)
     (folder / "headless_shell").symlink_to(program)
     assert find_executable().path == folder / "headless_shell"
+
+
+async def test_the_folder_for_temporary_files_may_have_a_long_name(monkeypatch, tmp_path):
+    place = tmp_path / ("n" * 120)
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    playwright = await start_playwright()
+    try:
+        browser = Chromium(find_executable())
+        await browser.start(playwright)
+        await browser.close()
+    finally:
+        await playwright.stop()

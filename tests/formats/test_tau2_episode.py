@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from agentgym import catalogue
 from agentgym.env.environment import Environment
 from agentgym.errors import TaskError, VerifierError
 from agentgym.formats.tau2.checkout import open_checkout
-from agentgym.formats.tau2.process import RETRIEVAL
+from agentgym.formats.tau2.process import RETRIEVAL, DomainProcess
 from agentgym.formats.tau2.suite import write_suite
 from agentgym.formats.tau2.task import Tau2TaskRules
 from agentgym.protocols import Judge
@@ -362,3 +363,16 @@ async def test_the_customer_tells_their_case() -> None:
         assert answer.observation.text == "You want a book."
     finally:
         await env.close()
+
+
+def test_the_folder_for_temporary_files_may_have_a_long_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = tmp_path / ("n" * 120)
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    process = DomainProcess(open_checkout(LIBRARY), "library")
+    try:
+        process.world().close()
+    finally:
+        process.close()

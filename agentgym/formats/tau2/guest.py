@@ -167,7 +167,9 @@ def main(checkout: str, name: str, options: str, address: str) -> None:
     os.dup2(2, 1)  # output of the checkout must not mix with the report
     domain, told = imported(checkout, name, options)
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(address)
+    # The path may be longer than an address can be.
+    os.chdir(os.path.dirname(address))
+    listener.bind(os.path.basename(address))
     listener.listen(64)
     os.write(report, json.dumps(told).encode() + b"\n")
     os.close(report)

@@ -24,7 +24,7 @@ from agentgym.formats.tau2.checkout import Checkout
 from agentgym.formats.tau2.model import Tau2Task
 from agentgym.installation import arguments
 from agentgym.records import ToolSpec
-from agentgym.scratch import scratch_folder
+from agentgym.scratch import scratch_folder, socket_address
 
 START_S = 120.0
 """Longest time for the import of a domain, in seconds."""
@@ -74,7 +74,7 @@ class DomainProcess:
         self._options = {"retrieval_variant": retrieval}
         self._folder = scratch_folder("tau2")
         place = Path(self._folder.name)
-        self._address, self._said = str(place / "worlds"), place / "said"
+        self._socket, self._said = place / "worlds", place / "said"
         try:
             self._process = self._started(place)
         except OSError as error:
@@ -92,7 +92,7 @@ class DomainProcess:
         options = json.dumps(self._options)
         with self._said.open("wb") as said:
             return subprocess.Popen(
-                [*command, str(self.checkout.path), self.domain, options, self._address],
+                [*command, str(self.checkout.path), self.domain, options, str(self._socket)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,
@@ -141,7 +141,8 @@ class DomainProcess:
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(_GRACE_S)
         try:
-            connection.connect(self._address)
+            with socket_address(self._socket) as address:
+                connection.connect(address)
         except OSError as error:
             connection.close()
             raise TaskError(f"tau2 domain {self.domain!r}: its process is gone: {error}") from error
