@@ -20,6 +20,8 @@ from pathlib import Path
 from agentgym.claim import Claim, sweep
 
 _TRIES = 5
+_PASSABLE = 0o711
+"""A process that has given up its rights gets into its folder, and sees no others."""
 
 _claims: dict[tuple[int, str], Claim] = {}
 _lock = threading.Lock()
@@ -77,9 +79,11 @@ def _claimed(place: Path) -> Claim:
         # Another process that ends may remove the empty folder in between.
         with contextlib.suppress(FileNotFoundError):
             root = _root(place)
-            (root / "live").mkdir(mode=0o711, exist_ok=True)
+            (root / "live").mkdir(exist_ok=True)
             sweep(root, _remove)
             claim = Claim(root)
+            for folder in (root, root / "live", claim.path):
+                folder.chmod(_PASSABLE)
             atexit.register(_release, os.getpid(), claim)
             return claim
     raise FileNotFoundError(f"{place}: no folder for temporary files could be made in it")
@@ -89,7 +93,7 @@ def _root(place: Path) -> Path:
     """Return the folder of this user, or another one if somebody else has taken its name."""
     root = place / f"agentgym-{os.getuid()}"
     with contextlib.suppress(FileExistsError):
-        root.mkdir(mode=0o711)
+        root.mkdir(mode=_PASSABLE)
     found = root.lstat()
     if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
         return root

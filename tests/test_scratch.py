@@ -107,6 +107,17 @@ def test_a_forked_process_has_a_folder_of_its_own(place):
     assert mine.is_dir()
 
 
+@pytest.mark.parametrize("mask", [0o077, 0o002])
+def test_a_process_without_rights_reaches_its_folder_whatever_the_mask(place, mask):
+    # Checks run as another user if this one is root.
+    earlier = os.umask(mask)
+    try:
+        made = make_scratch_folder("test")
+    finally:
+        os.umask(earlier)
+    assert [each.stat().st_mode & 0o777 for each in made.parents[:3]] == [0o711] * 3
+
+
 @pytest.mark.parametrize("taken", ["link", "file", "open to all"])
 def test_a_name_that_somebody_else_has_taken_is_not_used(place, tmp_path_factory, taken):
     elsewhere = tmp_path_factory.mktemp("elsewhere")

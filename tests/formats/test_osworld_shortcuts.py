@@ -195,6 +195,11 @@ CASES = {
             (text("45.5"), text("45")),
         ],
     ),
+    "a number that begins with its point": (
+        "compare_result_files",
+        (text("about -.5"), text("-0.5")),
+        [(text("1.2.5"), text("0.5")), (text("a.5"), text("0.5")), (text(".5"), text("5"))],
+    ),
     "one letter of a line": (
         "check_strikethrough",
         (struck(True, True), SIZES),

@@ -19,7 +19,8 @@ from agentgym.formats.osworld.metrics.matching import (
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)")
 _NUMBER = re.compile(
-    r"(?:(?<![\w.,])[-+])?(?:\d+(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3}(?!\d))?"
+    r"(?:(?<![\w.,])[-+])?(?:(?:\d+(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.,])\.\d+)"
+    r"(?:[eE][-+]?\d{1,3}(?!\d))?"
 )
 _MOST_NUMBERS = 8
 _NEAR = 1e-4
