@@ -47,9 +47,8 @@ def lost_statements(patch: Patch) -> list[str]:
             continue
         gone = [old[first:last] for tag, first, last, _, _ in codes if tag in ("delete", "replace")]
         if sum(map(len, gone)) > _MOST_REPLACED:
-            longest = max(gone, key=len)
-            said = " ".join(longest)[:80]
-            found.append(f"{change.path} is right, and lacks what it said before: {said!r}")
+            said = max((" ".join(words) for words in gone), key=len)
+            found.append(f"{change.path} is right, and lacks what it said before: {said[:80]!r}")
     return found
 
 
