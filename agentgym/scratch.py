@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import os
@@ -80,13 +81,23 @@ def _claimed(place: Path) -> Claim:
         with contextlib.suppress(FileNotFoundError):
             root = _root(place)
             (root / "live").mkdir(exist_ok=True)
-            sweep(root, _remove)
+            _sweep(root)
             claim = Claim(root)
             for folder in (root, root / "live", claim.path):
                 folder.chmod(_PASSABLE)
             atexit.register(_release, os.getpid(), claim)
             return claim
     raise FileNotFoundError(f"{place}: no folder for temporary files could be made in it")
+
+
+def _sweep(root: Path) -> None:
+    """Remove what killed processes left; an event loop does not wait for it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        sweep(root, _remove)
+    else:
+        threading.Thread(target=sweep, args=(root, _remove)).start()
 
 
 def _root(place: Path) -> Path:

@@ -189,7 +189,7 @@ class CounterEnvironment:
         self.max_steps = max_steps or task.manifest.max_steps
         self.tools = (ToolSpec("add", "Add to the number.", {}), ToolSpec("submit", "End.", {}))
         self.observation_limits = ObservationLimits(text_bytes=4_096, data_bytes=4_096)
-        self.prepared = ""
+        self.prepared, self.reaches_out = "", False
         self.episodes, self.forks = [], []
         self.closed = False
         CounterEnvironment.opened.append(self)

@@ -22,7 +22,7 @@ from agentgym.env.seeds import read_seed
 from agentgym.env.spec import answer_of
 from agentgym.errors import ConfigError, SurfaceError
 from agentgym.protocols import Judge, SandboxProvider
-from agentgym.records import ObservationLimits, Recipe, Snapshot
+from agentgym.records import Capability, ObservationLimits, Recipe, Snapshot
 from agentgym.sandbox.absent import NOTHING, NoSandboxProvider
 from agentgym.surfaces.schemas import ToolForm, tool_schemas
 from agentgym.task.model import Instance, Task
@@ -79,6 +79,8 @@ class SharedResources:
         max_steps: Largest number of steps in an episode.
         offline: Whether sandboxes have no network.
         user: Spec of the simulated user, if the task has one.
+        reaches_out: Whether an episode can change what outlives it: there is a network or no
+            isolation, or a surface says so.
         judge: Judge for checks that need one.
         room_cache: Cache of results from clean rooms.
         live: Episodes that are not over.
@@ -117,6 +119,11 @@ class SharedResources:
         self.answer = answer_of(task)
         self.tools = (*acting, submit_tool(self.answer), GIVE_UP)
         self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps
+        self.reaches_out = (
+            self.recipe.network != "none"
+            or Capability.ISOLATION not in provider.capabilities
+            or any(getattr(kind, "reaches_out", False) for kind in self.surface_kinds)
+        )
         self.offline, self.judge, self.room_cache = offline, judge, room_cache
         self.user = user or user_spec()
         # The first observation shows all surfaces together.

@@ -198,7 +198,9 @@ class SurfaceKind(Protocol):
     Offered by the entry points `agentgym.surfaces`, which make one from a `SurfaceConfig`. The
     kind holds what episodes share, such as a warm browser; what belongs to one episode is in the
     `Surface` that `attach` returns. A kind that shows web sites has an attribute `uses_sites` that
-    is True; the sites of an environment are loaded only then.
+    is True; the sites of an environment are loaded only then. A kind whose calls may change what
+    outlives an episode, such as a service on another machine, has an attribute `reaches_out`
+    that is True; agentgym executes such calls again only if a user asks for it.
 
     Attributes:
         name: Under which it is offered.

@@ -1,11 +1,11 @@
 """The cause of an episode that broke: its actions are executed again, without its policy.
 
 The agent is not to blame for a sandbox that breaks or for a bug, and such an episode has no score.
-But an agent may cause them. Where the same actions break three other episodes at the same place, and
-one without actions is judged after each but the last, they did, and the episode has failed. Where
-the actions come to an end in another one, its verdict is theirs. Where they neither break it nor
-come to an end, the episode can go on from its record, see `again`. The policy is not asked again
-for what it has done, so that breaking an episode is no second attempt.
+But an agent may cause them. Where the same actions break three other episodes at the same place,
+and one without actions is judged after each but the last, they did, and the episode has failed.
+Where the actions come to an end in another one, its verdict is theirs. Where they neither break it
+nor come to an end, the episode can go on from its record, see `again`. The policy is not asked
+again for what it has done, so that breaking an episode is no second attempt.
 """
 
 from __future__ import annotations
@@ -62,6 +62,9 @@ async def ending_by_its_actions(
         acted.append((last[1], ()))
     # What has lost a process that episodes share goes on alone, see `again`.
     if not acted or ended.lost or ended.verdict.status not in _BROKEN:
+        return ended
+    # A mail to the world would be sent several times.
+    if episode.environment.reaches_out:
         return ended
     try:
         async with asyncio.timeout(within_s):

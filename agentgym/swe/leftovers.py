@@ -27,10 +27,14 @@ _STOPS = ("breakpoint", "set_trace")
 _OUTPUT = "output"
 
 
-def left_behind(patch: Patch) -> str:
+def left_behind(patch: Patch, *, prints: bool = False) -> str:
     """Return the path and reason of what does not belong into a fix; empty without such things.
 
     A module may print if the base's module did, or if it is new. A debugger is called by none.
+
+    Args:
+        patch: The fix.
+        prints: Whether every module may print.
     """
     moved = {
         name for change in patch.changes if change.after is None for name in _calls(change, None)
@@ -42,7 +46,7 @@ def left_behind(patch: Patch) -> str:
             return f"{change.path}: a tool left this file"
         if _secrets(change.after) - _secrets(change.before):
             return f"{change.path}: a secret is in this file"
-        allowed = {_OUTPUT} if change.before is None else _calls(change, None)
+        allowed = {_OUTPUT} if prints or change.before is None else _calls(change, None)
         if new := _calls(change, change.after) - allowed - moved:
             return f"{change.path}: debugging is left in this file ({min(new)})"
     return ""

@@ -40,6 +40,7 @@ class IssueManifest(Manifest):
         root: The repository, an absolute guest path.
         tests: Folders and files of the tests, relative to `root`. Their files ``test_*.py`` and
             ``*_test.py`` run, those of the base and the hidden ones.
+        prints: Whether a fix may print in modules that printed nothing, such as a warning.
         restore: Files and folders whose changes by the agent do not count, such as the tests.
         kept: Files and folders that the issue says stay as they are: a patch that changes them
             does not resolve it.
@@ -60,6 +61,7 @@ class IssueManifest(Manifest):
     root: str = Field(pattern="^/")
     tests: tuple[str, ...] = Field(min_length=1)
     restore: tuple[str, ...] = ("tests",)
+    prints: bool = False
     kept: tuple[str, ...] = ()
     noted: tuple[str, ...] = ()
     described: Mapping[str, tuple[str, ...]] = {}
@@ -202,7 +204,7 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
     if lost := issue.lost(evidence.before, evidence.after, whole):
         return CheckResult(CheckStatus.FAIL, lost[0])
     patch = issue.counted(whole)
-    if found := find_detection(patch) or left_behind(patch):
+    if found := find_detection(patch) or left_behind(patch, prints=issue.manifest.prints):
         return CheckResult(CheckStatus.FAIL, found)
 
     def run(changes: Patch) -> TestRun:

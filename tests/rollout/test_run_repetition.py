@@ -14,6 +14,7 @@ from agentgym.records import Action, Decision, TokenUsage
 from agentgym.rollout.regrade import Fate, regrade_episode
 from agentgym.rollout.replay import Agreement, verify_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.surfaces.service_tools import ServicesKind
 
 LOOK, BREAK = Action("orders_get", {"order": 5}), Action("orders_get", {"order": 6})
 SUBMIT = Action("submit", {})
@@ -187,6 +188,12 @@ def test_what_breaks_without_an_action_is_nobodys_doing(evaluated):
     assert (row.verdict.status, episode.score) == ("error:sandbox", None)
 
 
+def test_what_reaches_the_world_is_not_executed_again(evaluated, monkeypatch):
+    monkeypatch.setattr(ServicesKind, "reaches_out", True, raising=False)
+    _, row, _ = evaluated(LOOK, BREAK, error=ERRORS[0], times=9)
+    assert (row.verdict.status, row.log) == ("error:sandbox", "")
+
+
 def test_a_broken_task_is_told_otherwise(evaluated):
     # Where the script of an event fails, it is tried in an untouched sandbox.
     _, row, _ = evaluated(LOOK, BREAK, error=TaskError("the script fails"), times=3)
@@ -225,7 +232,9 @@ def test_a_broken_episode_agrees_with_its_record_and_keeps_its_verdict(
     )
 
 
-def test_an_end_that_another_episode_judged_is_kept_and_can_be_judged_again(evaluated, executed_again):
+def test_an_end_that_another_episode_judged_is_kept_and_can_be_judged_again(
+    evaluated, executed_again
+):
     _, row, _ = evaluated(LOOK, SUBMIT, at=SUBMIT, error=ERRORS[0], times=1)
     assert "in submit {}" in row.log
     verified, regraded = executed_again(force=True)

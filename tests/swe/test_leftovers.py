@@ -35,6 +35,15 @@ def test_debugging_output_is_told(line):
     assert told("bell/bus.py", LIBRARY, with_line(line)).startswith("bell/bus.py: ")
 
 
+def test_an_issue_may_ask_for_a_warning():
+    def printing(line):
+        entries = [Entry("file", text) for text in (LIBRARY, with_line(line))]
+        return left_behind(Patch((FileChange("bell/bus.py", *entries),)), prints=True)
+
+    assert printing(b"print('stale', file=sys.stderr)") == ""
+    assert printing(b"breakpoint()").startswith("bell/bus.py: ")
+
+
 @pytest.mark.parametrize(
     ("path", "before", "after"),
     [
