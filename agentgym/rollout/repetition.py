@@ -29,7 +29,7 @@ _BROKEN = frozenset(
 
 
 REPETITION_S = 300.0
-"""Seconds that a repetition has at least."""
+"""Seconds that each repetition has at least."""
 
 _BROKE = "its actions break the episode, and without them it is judged"
 
@@ -55,7 +55,7 @@ async def ending_by_its_actions(
             them, and another episode takes and judges it, it is added.
         last: The newest decision and its number; it may have broken the episode before it became a
             step. None if there is none beside the steps.
-        within_s: Wall time of the repetition, in seconds; what takes longer says nothing.
+        within_s: Wall time that its agent had, in seconds; each repetition has as much.
     """
     acted = [(step.decision, step.events) for step in episode.steps]
     if last is not None and last[0] == len(acted):
@@ -64,7 +64,8 @@ async def ending_by_its_actions(
     if not acted or ended.lost or ended.verdict.status not in _BROKEN:
         return ended
     try:
-        async with asyncio.timeout(within_s):
+        # An agent that acts for as long as it may must not take the time of what follows.
+        async with asyncio.timeout((_BREAKS + 1) * within_s):
             found = await _executed_again(ended, episode, acted)
     except TimeoutError:
         return ended
