@@ -18,8 +18,8 @@ from agentgym.record import codec
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Audit, Verdict
 from agentgym.rollout.reexecution import Divergence, recorded_periods, reexecute
-from agentgym.rollout.replay import SeenEnd, compare_ends, recorded_environment
 from agentgym.rollout.repetition import is_broken
+from agentgym.rollout.replay import SeenEnd, compare_ends, recorded_environment
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.verify.version import verifier_version

@@ -1,11 +1,11 @@
-"""Whose doing it is that an episode broke: its actions are executed again, without its policy.
+"""Tells an episode that its actions broke from one that broke by chance, by executing them again.
 
-A sandbox that breaks and a bug are nobody's doing, and an episode that they end has no score. But
-an agent may cause them. Where the same actions break three other episodes at the same place, and
-one without actions is judged after each but the last, they did, and the episode has failed. Where
-the actions come to an end in another one, its verdict is theirs. Where they neither break it nor
-come to an end, the episode can go on from its record, see `again`. The policy is not asked again
-for what it has done, so that breaking an episode is no second attempt.
+An episode that a broken sandbox or a bug ends has no score. But an agent may cause them. Where the
+same actions break three other episodes at the same place, and one without actions is judged after
+each but the last, they did, and the episode has failed. Where the actions come to an end in another
+one, its verdict is theirs. Where they neither break it nor come to an end, the episode can go on
+from its record, see `again`. The policy is not asked again for what it has done, so that breaking
+an episode is no second attempt.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ async def ending_by_its_actions(
 
     Args:
         ended: How the episode ended.
-        episode: The episode, with the steps that it could take. If its last action is none of
-            them, and another episode takes and judges it, it is added.
+        episode: The episode, with the steps that it could take. If its last action did
+            not become a step, and another episode takes and judges it, it is added.
         last: The newest decision and its number; it may have broken the episode before it became a
-            step. None if there is none beside the steps.
+            step. None if all actions are steps.
         within_s: Wall time that its agent had, in seconds; each repetition has as much.
     """
     acted = [(step.decision, step.events) for step in episode.steps]
@@ -113,7 +113,7 @@ async def _is_judged_untouched(episode: Episode) -> bool:
 
 
 async def _play(episode: Episode, acted: Acted) -> Verdict | int | None:
-    """Execute actions in another episode; without actions, judge one that nobody acts in.
+    """Execute actions in another episode; without actions, judge an untouched one.
 
     Returns:
         The verdict; or how many actions were executed before it broke, -1 if it did not start; or
