@@ -1,11 +1,11 @@
-"""The cause of an episode that broke: its actions are executed again, without its policy.
+"""Tells an episode that its actions broke from one that broke by chance, by executing them again.
 
-The agent is not to blame for a sandbox that breaks or for a bug, and such an episode has no score.
-But an agent may cause them. Where the same actions break three other episodes at the same place,
-and one without actions is judged after each but the last, they did, and the episode has failed.
-Where the actions come to an end in another one, its verdict is theirs. Where they neither break it
-nor come to an end, the episode can go on from its record, see `again`. The policy is not asked
-again for what it has done, so that breaking an episode is no second attempt.
+An episode that a broken sandbox or a bug ends has no score. But an agent may cause them. Where the
+same actions break three other episodes at the same place, and one without actions is judged after
+each but the last, they did, and the episode has failed. Where the actions come to an end in another
+one, its verdict is theirs. Where they neither break it nor come to an end, the episode can go on
+from its record, see `again`. The policy is not asked again for what it has done, so that breaking
+an episode is no second attempt.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BROKEN = frozenset(
 
 
 REPETITION_S = 300.0
-"""Seconds that a repetition has at least."""
+"""Seconds that each repetition has at least."""
 
 _BROKE = "its actions break the episode, and without them it is judged"
 
@@ -51,11 +51,11 @@ async def ending_by_its_actions(
 
     Args:
         ended: How the episode ended.
-        episode: The episode, with the steps that it could take. A last action that is not among
-            them is added if another episode executes and judges it.
+        episode: The episode, with the steps that it could take. If its last action did
+            not become a step, and another episode takes and judges it, it is added.
         last: The newest decision and its number; it may have broken the episode before it became a
-            step. None: there are only the steps.
-        within_s: Wall time of the repetition, in seconds; what takes longer says nothing.
+            step. None if all actions are steps.
+        within_s: Wall time that its agent had, in seconds; each repetition has as much.
     """
     acted = [(step.decision, step.events) for step in episode.steps]
     if last is not None and last[0] == len(acted):
@@ -67,7 +67,8 @@ async def ending_by_its_actions(
     if episode.environment.reaches_out:
         return ended
     try:
-        async with asyncio.timeout(within_s):
+        # An agent that acts for as long as it may must not take the time of what follows.
+        async with asyncio.timeout((_BREAKS + 1) * within_s):
             found = await _executed_again(ended, episode, acted)
     except TimeoutError:
         return ended
@@ -115,7 +116,7 @@ async def _is_judged_untouched(episode: Episode) -> bool:
 
 
 async def _play(episode: Episode, acted: Acted) -> Verdict | int | None:
-    """Execute actions in another episode; without actions, judge its first state.
+    """Execute actions in another episode; without actions, judge an untouched one.
 
     Returns:
         The verdict; or how many actions were executed before it broke, -1 if it did not start; or

@@ -67,6 +67,8 @@ def evaluated(shop, tmp_path, monkeypatch):
         then=("", 0),
         only_in=lambda _: True,
         max_steps=None,
+        timeout_s=None,
+        usual=STEP,
     ):
         left, later = [times], list(then)
 
@@ -86,7 +88,7 @@ def evaluated(shop, tmp_path, monkeypatch):
             if action == at != SUBMIT and left[0] and only_in(self):
                 left[0] -= 1
                 raise error
-            return await STEP(self, decision, **options)
+            return await usual(self, decision, **options)
 
         async def finish(self):
             if not untouched or (at == SUBMIT and self.steps and left[0]):
@@ -101,7 +103,7 @@ def evaluated(shop, tmp_path, monkeypatch):
         monkeypatch.setattr(Breaking, "actions", actions)
         monkeypatch.setattr(Breaking, "asked", 0)
         out = tmp_path / "run"
-        options = {"out": out, "max_steps": max_steps}
+        options = {"out": out, "max_steps": max_steps, "timeout_s": timeout_s}
         results = agentgym.evaluate("demo/refund-v1", Breaking, **options)
         (episode,) = results.episodes
         with closing(RunStore.open(out)) as run:
@@ -198,6 +200,18 @@ def test_a_broken_task_is_told_otherwise(evaluated):
     # Where the script of an event fails, it is tried in an untouched sandbox.
     _, row, _ = evaluated(LOOK, BREAK, error=TaskError("the script fails"), times=3)
     assert row.verdict.status == "error:task"
+
+
+def test_an_agent_cannot_act_for_so_long_that_its_actions_are_not_executed_again(
+    evaluated, monkeypatch
+):
+    async def slow(self, decision, **options):
+        await asyncio.sleep(2)
+        return await STEP(self, decision, **options)
+
+    monkeypatch.setattr("agentgym.rollout.run.REPETITION_S", 0)
+    _, row, _ = evaluated(LOOK, BREAK, error=ERRORS[0], times=4, timeout_s=4, usual=slow)
+    assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
 
 
 @pytest.fixture
