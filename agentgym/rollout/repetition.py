@@ -1,7 +1,7 @@
 """Tells an episode that its actions broke from one that broke by chance, by executing them again.
 
 An episode that a broken sandbox or a bug ends has no score. But an agent may cause them. Where the
-same actions break three other episodes at the same place, and one without actions is judged after
+same actions break four other episodes at the same place, and one without actions is judged after
 each but the last, they did, and the episode has failed. Where the actions come to an end in another
 one, its verdict is theirs. Where they neither break it nor come to an end, the episode can go on
 from its record, see `again`. The policy is not asked again for what it has done, so that breaking
@@ -33,11 +33,11 @@ REPETITION_S = 300.0
 
 _BROKE = "its actions break the episode, and without them it is judged"
 
-_BREAKS = 3
-"""Episodes that the actions have to break. A machine that fails at a rate of p breaks so many at
-one place, and judges those between them, in less than 1 % of all cases, whatever p is."""
+_BREAKS = 4
+"""Episodes that the actions have to break. A machine that fails at some rate at one place, and as
+often where an untouched episode is judged, does that to at most 0.5 % of the honest episodes."""
 
-_TRIES = 6
+_TRIES = 8
 """Episodes in which the actions are executed at most; some may break at another place."""
 
 Acted: TypeAlias = Sequence[tuple[Decision, Sequence[StepEvent]]]

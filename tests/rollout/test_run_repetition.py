@@ -118,7 +118,7 @@ def evaluated(shop, tmp_path, monkeypatch):
 @pytest.mark.parametrize("error", ERRORS, ids=[type(error).__name__ for error in ERRORS])
 @pytest.mark.parametrize("first", [(), (LOOK, LOOK)], ids=["at once", "later"])
 def test_actions_that_break_it_again_have_failed(evaluated, error, first):
-    episode, row, recorded = evaluated(*first, BREAK, SUBMIT, error=error, times=4)
+    episode, row, recorded = evaluated(*first, BREAK, SUBMIT, error=error, times=5)
     assert (row.verdict.status, row.verdict.score, row.verdict.outcome) == ("scored", 0.0, False)
     assert episode.score == 0.0
     assert "without them it is judged" in row.error and "executed again" in row.log
@@ -126,14 +126,14 @@ def test_actions_that_break_it_again_have_failed(evaluated, error, first):
 
 
 def test_a_submission_that_breaks_its_judging_again_has_failed(evaluated):
-    _, row, recorded = evaluated(LOOK, SUBMIT, at=SUBMIT, error=ERRORS[0], times=4)
+    _, row, recorded = evaluated(LOOK, SUBMIT, at=SUBMIT, error=ERRORS[0], times=5)
     assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
     assert recorded == [LOOK, SUBMIT]
 
 
 def test_a_policy_that_fails_in_what_it_cannot_be_judged_in_has_failed(evaluated):
     # The third call is none: the agent raises, and what it has left is judged.
-    _, row, recorded = evaluated(LOOK, LOOK, at=SUBMIT, error=ERRORS[0], times=4)
+    _, row, recorded = evaluated(LOOK, LOOK, at=SUBMIT, error=ERRORS[0], times=5)
     assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
     assert "without them it is judged" in row.error
     assert recorded == [LOOK, LOOK]
@@ -146,7 +146,7 @@ def test_judging_that_broke_once_is_repeated_without_the_policy(evaluated):
     assert (recorded, Breaking.asked) == ([LOOK, SUBMIT], 2)
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("times", [1, 2, 3, 4])
 def test_what_broke_by_chance_goes_on_from_its_record(evaluated, times):
     episode, row, recorded = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=times)
     assert (row.verdict.status, row.error, episode.score) == ("scored", "", 0.0)
@@ -180,7 +180,7 @@ def test_an_action_that_another_episode_takes_and_judges_is_recorded(evaluated):
 
 
 def test_the_tokens_of_the_action_that_breaks_it_count(evaluated):
-    episode, row, recorded = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=4)
+    episode, row, recorded = evaluated(LOOK, BREAK, SUBMIT, error=ERRORS[0], times=5)
     assert recorded == [LOOK]
     assert episode.usage == row.usage == TOKENS + TOKENS
 
@@ -210,7 +210,7 @@ def test_an_agent_cannot_act_for_so_long_that_its_actions_are_not_executed_again
         return await STEP(self, decision, **options)
 
     monkeypatch.setattr("agentgym.rollout.run.REPETITION_S", 0)
-    _, row, _ = evaluated(LOOK, BREAK, error=ERRORS[0], times=4, timeout_s=4, usual=slow)
+    _, row, _ = evaluated(LOOK, BREAK, error=ERRORS[0], times=5, timeout_s=4, usual=slow)
     assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
 
 
@@ -237,7 +237,7 @@ def test_a_broken_episode_agrees_with_its_record_and_keeps_its_verdict(
     evaluated, executed_again, rerun
 ):
     # Before the action that breaks it, its state may be worth more.
-    evaluated(LOOK, BREAK, error=ERRORS[0], times=4)
+    evaluated(LOOK, BREAK, error=ERRORS[0], times=5)
     verified, regraded = executed_again(force=True, rerun=rerun)
     assert verified.agreement is Agreement.SAME
     assert (regraded.fate, regraded.reason) == (
