@@ -17,6 +17,7 @@ from agentgym.errors import ConfigError, NotFoundError
 from agentgym.gymnasium import ids as gymnasium_ids
 from agentgym.gymnasium import registration
 from agentgym.gymnasium.env import GymEnv
+from agentgym.records import Capability
 
 BUNDLED = {
     tomllib.loads(path.read_text())["id"]
@@ -30,6 +31,7 @@ class CountingProvider:
     """Stands in for a provider where no sandbox is started."""
 
     name = "counting"
+    capabilities = frozenset(Capability)
     made = 0
 
     def __init__(self):

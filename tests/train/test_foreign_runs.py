@@ -100,7 +100,9 @@ def test_a_model_is_saved_where_no_link_leads(tmp_path, name):
     victim.mkdir()
     (victim / "weights").write_text("precious")
     (tmp_path / name).symlink_to(victim)
-    loaded = SimpleNamespace(model=SimpleNamespace(inner=Saved()), tokenizer=Saved())
+    loaded = SimpleNamespace(
+        model=SimpleNamespace(inner=Saved()), tokenizer=Saved(), processor=None
+    )
     for _ in range(2):
         save_pretrained(tmp_path / "policy", loaded)
     assert (victim / "weights").read_text() == "precious"

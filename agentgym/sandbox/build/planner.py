@@ -37,6 +37,10 @@ _ARCHIVE_BYTES = 64 << 30
 _PIP_ENV = {"PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_ROOT_USER_ACTION": "ignore"}
 
 
+_MADE_BY_PYTHON = "**/__pycache__"
+"""What an import writes into a recipe's folder is no part of it, as in a .dockerignore."""
+
+
 def read_manifest(folder: Path) -> RecipeManifest:
     """Return the manifest in a folder. Raises SandboxError naming file, line and field."""
     return load_toml(folder / RECIPE, RecipeManifest, SandboxError)
@@ -143,7 +147,7 @@ class _Planner:
 
     def _copy(self, plan: Plan, file: FileManifest, where: str) -> Plan:
         try:
-            action = Context(self._folder).copy(
+            action = Context(self._folder, _MADE_BY_PYTHON).copy(
                 [file.source],
                 shlex.quote(file.target),
                 owner=shlex.quote(file.owner) if file.owner else "",

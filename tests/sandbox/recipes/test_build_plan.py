@@ -176,6 +176,18 @@ def test_a_recipe_that_builds_on_itself(recipes):
         load_plan("a")
 
 
+def test_what_an_import_writes_beside_files_is_no_part_of_a_recipe(recipes):
+    folder = recipes("a", FILES)
+    (folder / "data").mkdir()
+    (folder / "data" / "program.py").write_text("")
+    before = load_plan("a").name
+    (folder / "data" / "__pycache__").mkdir()
+    (folder / "data" / "__pycache__" / "program.cpython-311.pyc").write_bytes(b"0")
+    assert load_plan("a").name == before
+    (folder / "data" / "other.py").write_text("")
+    assert load_plan("a").name != before
+
+
 # --- Dockerfiles -----------------------------------------------------------------------------
 
 
