@@ -38,7 +38,7 @@ _PIP_ENV = {"PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_ROOT_USER_ACTION": "ignore"}
 
 
 _MADE_BY_PYTHON = "**/__pycache__"
-"""What an import writes into a recipe's folder is no part of it, as in a .dockerignore."""
+"""Files that an import writes into a recipe's folder are no part of it, as in a .dockerignore."""
 
 
 def read_manifest(folder: Path) -> RecipeManifest:
