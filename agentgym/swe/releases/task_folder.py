@@ -197,6 +197,8 @@ def _write_texts(folder: Path, name: str, pair: ReleasePair, gold: Patch) -> Non
                 f"root = {quoted(root)}",
                 f"tests = {quoted(list(pair.tests))}",
                 f"restore = {quoted(list(pair.restore))}",
+                # A release may print for its own reasons.
+                "prints = true",
                 f"config = {quoted(pair.config)}",
                 f"python_path = {quoted(list(pair.python_path))}",
                 # The authors wrote these anew, so the gold patch does.
