@@ -72,7 +72,7 @@ async def test_a_machine_that_keeps_nothing_is_an_error(monkeypatch, what):
 
 
 @pytest.mark.parametrize("what", ["seal", "compare"])
-async def test_a_failure_that_does_not_come_again_is_nobodys(monkeypatch, what):
+async def test_a_failure_that_does_not_come_again_is_not_held_against_the_agent(monkeypatch, what):
     verdict = await played(monkeypatch, Daemon(what, "first"))
     assert verdict.scored
     assert all("invalid header" not in each.message for each in verdict.checkpoints)

@@ -1339,7 +1339,7 @@ def test_no_program_of_the_host_draws_a_picture(tmp_path, monkeypatch):
 
 
 def test_a_value_nested_too_deeply_is_no_value():
-    """What the getters can parse may still be too deep for the question to the reader."""
+    """A value that the getters can parse may be too deep for the question to the reader."""
     for depth in range(940, 1010, 3):
         value = []
         for _ in range(depth):

@@ -1,4 +1,4 @@
-"""OSWorld's metrics: files that meet the letter of a metric, but nobody has done the work."""
+"""OSWorld's metrics: files that meet the letter of a metric without the work."""
 
 from __future__ import annotations
 

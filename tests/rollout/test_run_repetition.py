@@ -1,4 +1,4 @@
-"""Episodes that break: nobody's doing, unless their actions break other episodes, too."""
+"""Episodes that break have no score, unless their actions break other episodes, too."""
 
 import asyncio
 from contextlib import closing
@@ -185,7 +185,7 @@ def test_the_tokens_of_the_action_that_breaks_it_count(evaluated):
     assert episode.usage == row.usage == TOKENS + TOKENS
 
 
-def test_what_breaks_without_an_action_is_nobodys_doing(evaluated):
+def test_what_breaks_without_an_action_has_no_score(evaluated):
     episode, row, _ = evaluated(LOOK, BREAK, error=ERRORS[0], times=3, untouched=False)
     assert (row.verdict.status, episode.score) == ("error:sandbox", None)
 

@@ -267,7 +267,7 @@ async def test_a_message_of_more_bytes_than_are_read_costs_a_step(server):
 
 @pytest.mark.parametrize("depth", [*range(880, 1000, 6), 1_000, 50_000])
 async def test_an_action_that_is_nested_too_deeply_costs_a_step(server, depth):
-    """How deep JSON may be is another number in each process; a client raises for an error."""
+    """The greatest depth of JSON differs between processes; a client raises for an error."""
     async with dial(server) as socket:
         await ask(socket, "reset", {"seed": 0})
         action = f'{{"tool": "add", "arguments": {{"n": {"[" * depth + "]" * depth}}}}}'

@@ -1,4 +1,4 @@
-"""What a patch leaves behind is found, and the work beside it is not taken for that."""
+"""Debugging output, secrets and files of tools in a patch are found; the fix is allowed."""
 
 import pytest
 

@@ -94,7 +94,7 @@ SCRIPTS = (
     "<iframe src='javascript:parent.core.endEpisode(1)'>",
     "<a href=javascript:core.endEpisode(1)>reward</a>",
 )
-"""What a policy may type into a page that writes it into its own HTML."""
+"""Texts that a policy types into a page which writes them into its own HTML."""
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
