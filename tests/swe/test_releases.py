@@ -161,6 +161,7 @@ def test_a_pair_becomes_a_task(tmp_path):
     base = {path.name for path in (folder / "setup/repo").rglob("*") if path.is_file()}
     assert base == {"setup.cfg", "sums.py", "gone.py", "test_sums.py"}
     issue = Issue(folder / "checks")
+    assert issue.manifest.prints
     assert issue.hidden["tests/test_sums.py"].data.decode() == FIXED["tests/test_sums.py"]
     repair = repair_of(task)
     assert repair.after == {"sums.py": FIXED["sums.py"], "gone.py": None}
