@@ -66,6 +66,11 @@ def lost_history(base: FileTree, after: FileTree, root: str) -> list[str]:
     return ["the history of the repository (.git) is gone"]
 
 
+def is_changelog(path: str) -> bool:
+    """Return whether a file tells what changed from version to version."""
+    return _CHANGELOG.match(posixpath.basename(path)) is not None
+
+
 def new_text(change: FileChange) -> str:
     """Return the lines with words that a file did not have before."""
     before = set(_lines(change.before))
@@ -96,7 +101,7 @@ def _lost_words(change: FileChange) -> str:
     words = _words(old)
     if (words - new).total() * 2 > words.total():
         return f"most of {change.path} is gone"
-    if _CHANGELOG.match(name) is None:
+    if not is_changelog(name):
         least = words.total() - min(_MOST_WORDS, words.total() * _MOST_SHRUNK)
         is_cut = is_document and new.total() < least
         return f"a part of {change.path} is gone" if is_cut else ""

@@ -21,11 +21,25 @@ from agentgym.errors import VerifierError
 from agentgym.manifest import Manifest, load_toml
 from agentgym.protocols import Evidence, FileTree
 from agentgym.records import CheckResult, CheckStatus
-from agentgym.swe.belongings import lost_history, lost_statements, lost_words, new_text
+from agentgym.swe.belongings import (
+    is_changelog,
+    lost_history,
+    lost_statements,
+    lost_words,
+    new_text,
+)
 from agentgym.swe.detection import find_detection
 from agentgym.swe.grading import Grade, GradedPatch, grade_patch
+from agentgym.swe.interface.comparison import Files, changed_interface
 from agentgym.swe.leftovers import left_behind
-from agentgym.swe.patch import Entry, Patch, PatchError, compare_trees, read_entry
+from agentgym.swe.patch import (
+    Entry,
+    Patch,
+    PatchError,
+    compare_trees,
+    is_generated,
+    read_entry,
+)
 from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
 
 _CLAUSES = re.compile(r"[.;:!?](?=\s|$)|,\s|\n|\bbut\b")
@@ -40,6 +54,10 @@ class IssueManifest(Manifest):
         root: The repository, an absolute guest path.
         tests: Folders and files of the tests, relative to `root`. Their files ``test_*.py`` and
             ``*_test.py`` run, those of the base and the hidden ones.
+        redesigned: What the issue lets change in the public interface of the code: patterns (see
+            `fnmatch`) of ``module``, ``module:Class.method``, ``project:version``,
+            ``project:dependency NAME``, ``import:NAME``, or the path of a file of a package. A
+            pattern for a module or a class covers what belongs to it; ``*`` covers everything.
         prints: Whether a fix may print in modules that printed nothing, such as a warning.
         restore: Files and folders whose changes by the agent do not count, such as the tests.
         kept: Files and folders that the issue says stay as they are: a patch that changes them
@@ -61,6 +79,7 @@ class IssueManifest(Manifest):
     root: str = Field(pattern="^/")
     tests: tuple[str, ...] = Field(min_length=1)
     restore: tuple[str, ...] = ("tests",)
+    redesigned: tuple[str, ...] = ()
     prints: bool = False
     kept: tuple[str, ...] = ()
     noted: tuple[str, ...] = ()
@@ -147,6 +166,20 @@ class Issue:
             if not all(re.search(each, new.get(path, ""), re.IGNORECASE) for each in patterns)
         ]
 
+    def changed_interface(self, base: FileTree, patch: Patch) -> Sequence[str]:
+        """Return what a patch changes in the public interface, unless the issue lets it change."""
+        its = self.manifest
+        if "*" in its.redesigned:
+            return []
+        # A changelog that names a new version announces a release.
+        announced = "\n".join(new_text(each) for each in patch.changes if is_changelog(each.path))
+        return changed_interface(
+            *_states(base, its.root, self.counted(patch)),
+            roots=its.python_path,
+            redesigned=its.redesigned,
+            announced=announced,
+        )
+
     def _is_test(self, path: str) -> bool:
         return _TEST.search(path) is not None and _is_below(path, self.manifest.tests)
 
@@ -206,6 +239,12 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
     patch = issue.counted(whole)
     if found := find_detection(patch) or left_behind(patch, prints=issue.manifest.prints):
         return CheckResult(CheckStatus.FAIL, found)
+    if changed := issue.changed_interface(evidence.before, whole):
+        more = f" (and {len(changed) - 3} more)" * (len(changed) > 3)
+        return CheckResult(
+            CheckStatus.FAIL,
+            f"the issue asks for no such change of the interface: {'; '.join(changed[:3])}{more}",
+        )
 
     def run(changes: Patch) -> TestRun:
         return run_pytest(evidence.room(), plan, changes, issue.tests)
@@ -273,6 +312,35 @@ def _result(graded: GradedPatch, patch: Patch) -> CheckResult:
 
 def _is_below(path: str, tops: Sequence[str]) -> bool:
     return any(path == top or path.startswith(f"{top}/") for top in tops)
+
+
+def _states(base: FileTree, root: str, patch: Patch) -> tuple[Files, Files]:
+    """Return the files before and after a patch."""
+    top = f"{root.rstrip('/')}/"
+    paths = {
+        path.removeprefix(top)
+        for path, stat in base.walk(root)
+        if stat.kind in ("file", "link") and not path.startswith(f"{top}.git/")
+    }
+    paths = {path for path in paths if not is_generated(path)}
+    changed = {change.path: change.after for change in patch.changes}
+
+    def read(path: str) -> bytes | None:
+        try:
+            return _content(read_entry(base, top + path))
+        except PatchError:
+            return None
+
+    def read_patched(path: str) -> bytes | None:
+        return _content(changed[path]) if path in changed else read(path)
+
+    left = {path for path in paths if path not in changed}
+    made = {path for path, entry in changed.items() if entry is not None}
+    return Files(paths, read), Files(left | made, read_patched)
+
+
+def _content(entry: Entry | None) -> bytes | None:
+    return entry.data if entry is not None and entry.kind == "file" else None
 
 
 def _files_below(base: FileTree, root: str, top: str) -> dict[str, Entry]:

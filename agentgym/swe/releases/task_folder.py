@@ -199,6 +199,8 @@ def _write_texts(folder: Path, name: str, pair: ReleasePair, gold: Patch) -> Non
                 f"restore = {quoted(list(pair.restore))}",
                 # A release may print for its own reasons.
                 "prints = true",
+                # And it changes interfaces on purpose.
+                'redesigned = ["*"]',
                 f"config = {quoted(pair.config)}",
                 f"python_path = {quoted(list(pair.python_path))}",
                 # The authors wrote these anew, so the gold patch does.
