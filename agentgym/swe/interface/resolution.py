@@ -85,6 +85,7 @@ class Repository:
         self._folders = folders
         self._other = other
         self._sources: dict[str, tuple[str, bytes]] = {}
+        self._found: dict[tuple[str, str], Sequence[Found]] = {}
         self._lineages: dict[tuple[str, int], Sequence[Found]] = {}
 
     def module(self, name: str) -> Module | None:
@@ -115,10 +116,12 @@ class Repository:
 
     def find(self, module: str, name: str) -> Sequence[Found]:
         """Return what a name of a module may stand for; empty if the module lacks it."""
-        try:
-            return self._find(module, name, _Steps())
-        except RecursionError:
-            return [Found(None, module, name)]
+        if (module, name) not in self._found:
+            try:
+                self._found[module, name] = self._find(module, name, _Steps())
+            except RecursionError:
+                self._found[module, name] = [Found(None, module, name)]
+        return self._found[module, name]
 
     def _find(self, module: str, name: str, steps: _Steps) -> Sequence[Found]:
         if not steps.take((module, name)):
@@ -170,7 +173,10 @@ class Repository:
     def named(self, here: str, dotted: str) -> Sequence[Found]:
         """Return what a dotted name may stand for in a module; its last part may be unknown."""
         module = self.module(here)
-        return [] if module is None else self._dotted(module, dotted, _Steps())
+        if module is None:
+            return []
+        plain = dotted in module.names
+        return self.find(here, dotted) if plain else self._dotted(module, dotted, _Steps())
 
     def _dotted(self, here: Module, dotted: str, steps: _Steps) -> Sequence[Found]:
         first, *rest = dotted.split(".")
@@ -289,8 +295,8 @@ class Repository:
         return f"{called}({', '.join(inner)})"
 
     def _written_name(self, here: str, name: str, steps: _Steps) -> str:
-        module = self.module(here)
-        for each in self._dotted(module, name, _Steps()) if module else ():
+        steps.followed += 1
+        for each in self.named(here, name) if steps.followed <= _MOST_NAMES else ():
             one = each.definition
             if isinstance(one, Value) and one.given is not None and not one.changes:
                 return self._written(each.module, one.given, steps)
@@ -305,6 +311,7 @@ class _Steps:
 
     def __init__(self) -> None:
         self._seen: set[object] = set()
+        self.followed = 0
 
     def take(self, what: object, most: int = _MOST_NAMES) -> bool:
         if what in self._seen or len(self._seen) >= most:
