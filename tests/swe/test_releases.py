@@ -162,6 +162,7 @@ def test_a_pair_becomes_a_task(tmp_path):
     assert base == {"setup.cfg", "sums.py", "gone.py", "test_sums.py"}
     issue = Issue(folder / "checks")
     assert issue.manifest.prints
+    assert issue.manifest.redesigned == ("*",)
     assert issue.hidden["tests/test_sums.py"].data.decode() == FIXED["tests/test_sums.py"]
     repair = repair_of(task)
     assert repair.after == {"sums.py": FIXED["sums.py"], "gone.py": None}

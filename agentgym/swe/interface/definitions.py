@@ -1,4 +1,4 @@
-"""What modules define, as records that hold nothing of the files' syntax trees but small values."""
+"""Records of the definitions of modules. Of a syntax tree they hold small expressions only."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _flavour(was: Function, now: Function, name: str) -> str:
         return ""
     if {was.flavour, now.flavour} == _ITERATION:
         plain = was if was.flavour == "function" else now
-        # Whoever iterates over what `__iter__` gives sees no difference.
+        # A loop sees no difference in the result of `__iter__`.
         if plain.iterates or name == "__iter__" or (plain is now and plain.iterates is None):
             return ""
     return f"is a {now.flavour} and was a {was.flavour}"

@@ -1,4 +1,4 @@
-"""What a repository tells installers, and what it needs.
+"""Reads the metadata of a repository for installers, and the modules that its code needs.
 
 Reads pyproject.toml (PEP 621, Poetry), setup.cfg and requirements files. A statement may move from
 one of them to another.
@@ -215,7 +215,7 @@ def new_imports(
 ) -> Iterator[tuple[str, str]]:
     """Yield name and path for each module from elsewhere that the base did not need.
 
-    An import that the code can do without, because it catches the error, is none of them.
+    An import may fail if the code catches the error; it is left out.
     """
     used = {name for module in before.paths for name in _imports(before, module)}
     own = {name.partition(".")[0] for name in (*before.paths, *after.paths)}

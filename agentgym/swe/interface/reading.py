@@ -38,7 +38,7 @@ _OPEN: Final = re.compile(
 
 @dataclass(slots=True)
 class _Scope:
-    """What the statements of a module or a class have defined so far."""
+    """The names that the statements of a module or a class have defined so far."""
 
     in_class: bool
     package: str = ""

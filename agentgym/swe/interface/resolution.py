@@ -30,6 +30,7 @@ _MOST_BYTES: Final = 3_000_000
 _MOST_NAMES: Final = 60
 """Largest number of names that are followed for one question."""
 
+_MOST_ALTERNATIVES: Final = 8
 _MOST_PARTS: Final = 400
 """Largest number of parts of an expression that are looked at."""
 
@@ -89,7 +90,7 @@ class Repository:
         self._lineages: dict[tuple[str, int], Sequence[Found]] = {}
 
     def module(self, name: str) -> Module | None:
-        """Return a module; None if there is none, or none that can be read."""
+        """Return a module, or None if the repository lacks it or it cannot be read."""
         if name not in self._modules:
             self._modules[name] = self._load(name) if name in self.paths else None
         return self._modules[name]
@@ -135,9 +136,10 @@ class Repository:
                 return self._submodule(module, name)
             return [Found(None, module, name)]
         if name in here.names:
-            return [
+            found = [
                 each for one in here.names[name] for each in self._follow(one, here, name, steps)
             ]
+            return found[:_MOST_ALTERNATIVES]
         for star in here.stars:
             if found := self._find(star, name, steps):
                 return found
@@ -202,7 +204,8 @@ class Repository:
         return self._lineages[key]
 
     def _lineage(self, start: Found) -> Sequence[Found]:
-        found, seen, waiting = [], set[str](), [start]
+        found: list[Found] = []
+        seen, waiting = set[str](), [start]
         while waiting and len(found) < _MOST_BASES:
             each = waiting.pop(0)
             if each.place in seen:
@@ -307,7 +310,7 @@ class Repository:
 
 
 class _Steps:
-    """What one question has looked at; nothing is looked at twice."""
+    """The names at which one search has looked; it looks at none of them twice."""
 
     def __init__(self) -> None:
         self._seen: set[object] = set()
