@@ -495,7 +495,10 @@ def test_source_of_any_kind_is_compared_in_seconds(text):
 
 @pytest.mark.parametrize(
     "text",
-    [b"a = " + b"[" * 5_000, b"\xff\xfe[", b"[project]\ndependencies = [1, {}]\nscripts = 3\n", b"x" * 10**6],
+    [b"a = " + b"[" * 5_000, b"\xff\xfe[",
+        b"a" + b".a" * 16_000 + b" = 1",
+        b"a = " + b"9" * 5_000,
+        b"version = 7\n[project]\nversion = 2026-01-01\n", b"[project]\ndependencies = [1, {}]\nscripts = 3\n", b"x" * 10**6],
 )  # fmt: skip
 def test_settings_of_any_kind_are_compared(text):
     for name in ("pyproject.toml", "setup.cfg", "requirements.txt"):

@@ -10,10 +10,10 @@ import configparser
 import posixpath
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from agentgym.manifest import parse_toml
 from agentgym.swe.detection import is_code
 from agentgym.swe.interface.resolution import Repository
 
@@ -93,7 +93,7 @@ def _tables(path: str, read: Read) -> Mapping[str, Any] | None:
     try:
         text = data.decode("utf-8-sig")
         if path.endswith(".toml"):
-            return tomllib.loads(text)
+            return parse_toml(text)
         parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
         parser.read_string(text)
         return {name: dict(parser[name]) for name in parser.sections()}

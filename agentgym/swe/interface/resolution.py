@@ -136,10 +136,10 @@ class Repository:
                 return self._submodule(module, name)
             return [Found(None, module, name)]
         if name in here.names:
-            found = [
+            here_found = [
                 each for one in here.names[name] for each in self._follow(one, here, name, steps)
             ]
-            return found[:_MOST_ALTERNATIVES]
+            return here_found[:_MOST_ALTERNATIVES]
         for star in here.stars:
             if found := self._find(star, name, steps):
                 return found
