@@ -57,7 +57,8 @@ class IssueManifest(Manifest):
         redesigned: What the issue lets change in the public interface of the code: patterns (see
             `fnmatch`) of ``module``, ``module:Class.method``, ``project:version``,
             ``project:dependency NAME``, ``import:NAME``, or the path of a file of a package. A
-            pattern for a module or a class covers what belongs to it; ``*`` covers everything.
+            pattern for a module or a class covers what belongs to it, ``module:name()`` the
+            parameters alone, and ``*`` everything.
         prints: Whether a fix may print in modules that printed nothing, such as a warning.
         restore: Files and folders whose changes by the agent do not count, such as the tests.
         kept: Files and folders that the issue says stay as they are: a patch that changes them

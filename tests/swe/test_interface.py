@@ -365,6 +365,7 @@ def test_a_change_beside_the_module_is_told(before, after, says):
     ("patterns", "is_covered"),
     [
         (["pkg.a:C.m"], True),
+        (["pkg.a:C.m()"], True),
         (["pkg.a:C"], True),
         (["pkg.a"], True),
         (["pkg"], True),
@@ -380,6 +381,12 @@ def test_a_change_beside_the_module_is_told(before, after, says):
 def test_what_an_issue_redesigns_may_change(patterns, is_covered):
     after = CLASS.replace("x, y=0", "x")
     assert (changes(CLASS, after, redesigned=patterns) == []) == is_covered
+
+
+def test_parameters_may_be_free_and_the_rest_not():
+    gone, other = CLASS.replace("def m(", "def _m("), CLASS.replace("b=1", "b=2")
+    assert changes(CLASS, gone, redesigned=["pkg.a:C.m()"]) == ["C.m is gone"]
+    assert changes(CLASS, other, redesigned=["pkg.a:C.__init__()"]) == []
 
 
 def test_what_a_package_takes_over_is_not_free_because_its_module_is():

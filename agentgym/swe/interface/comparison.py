@@ -52,7 +52,8 @@ class Difference:
     """A change of the interface.
 
     Attributes:
-        subject: The name by which it is reached, as ``module:Class.method``.
+        subject: The name by which it is reached, as ``module:Class.method``, with ``()`` for
+            the parameters.
         text: The name and what changed.
         path: The file in which that name is.
         homes: The names under which it is defined.
@@ -76,6 +77,7 @@ class Difference:
 def _with_owners(subject: str) -> Iterator[str]:
     module, _, name = subject.partition(":")
     yield subject
+    name = name.removesuffix("()")
     for whole, mark in ((name, f"{module}:"), (module, "")):
         parts = whole.split(".")
         yield from (mark + ".".join(parts[:count]) for count in range(1, len(parts) + 1))
@@ -99,7 +101,8 @@ def changed_interface(
         patched: The files after it.
         roots: Folders from which modules are imported, relative to the repository.
         redesigned: What may change: patterns of ``module:Class.method``, ``project:version`` or
-            ``import:name``. A pattern for a module or class covers what belongs to it.
+            ``import:name``. A pattern for a module or class covers what belongs to it, one that
+            ends with ``()`` the parameters alone.
         announced: New text of changelogs. A new version that it names may change.
 
     Example:
@@ -230,9 +233,10 @@ class _Comparison:
         if isinstance(was, Class) and isinstance(now, Class):
             yield from self._class(old, new, name)
         else:
-            yield from (("", text) for text in self._one(old, new, name))
+            yield from self._one(old, new, name)
 
-    def _one(self, old: Found, new: Found, shown: str) -> Iterator[str]:
+    def _one(self, old: Found, new: Found, shown: str) -> Iterator[tuple[str, str]]:
+        """Yield "()" for the parameters, or nothing, and what to say."""
         was, now = old.definition, new.definition
         if was is None or now is None or isinstance(was, Imported) or isinstance(now, Imported):
             return
@@ -240,16 +244,22 @@ class _Comparison:
             name = shown.rpartition(".")[2]
             call = "" if was.binding in ("property", "cached property") else "()"
             states = State(self._before, old.module), State(self._after, new.module)
-            for text in changed_function(was, now, *states, name=name):
-                yield f"{shown}{call} {text}"
+            kept = True
+            for text in changed_function(was, now, name=name):
+                kept = was.binding == now.binding
+                yield "", f"{shown}{call} {text}"
+            # The parameters of a property and of a method have nothing in common.
+            if kept:
+                for text in changed_signature(was.signature, now.signature, *states, now):
+                    yield "()", f"{shown}{call} {text}"
         elif isinstance(was, Value) and isinstance(now, Value):
             if self._has_other_value(old, new, shown):
-                yield f"{shown} has another value"
+                yield "", f"{shown} has another value"
             return
         else:
             used, uses = self._kind(old), self._kind(new)
             if used and uses and used != uses:
-                yield f"{shown} is a {uses} and was a {used}"
+                yield "", f"{shown} is a {uses} and was a {used}"
 
     def _kind(self, found: Found) -> str:
         """Return how a thing is used; empty if the text does not tell."""
@@ -286,7 +296,7 @@ class _Comparison:
             yield from (("", f"{name} {text}") for text in compare(before, old, after, new))
         kind = kind_of(before, old)
         if kind in ("class", "dataclass"):
-            yield from ((".__init__", text) for text in self._made(old, new, name))
+            yield from ((".__init__()", text) for text in self._made(old, new, name))
         members = list(members_of(before, old))
         for member in members:
             shown = f"{name}.{member}"
@@ -295,13 +305,14 @@ class _Comparison:
                 yield f".{member}", f"{shown} is gone"
             for one in news:
                 texts = [list(self._member(each, one, shown, kind)) for each in olds]
-                yield from ((f".{member}", text) for text in min(texts, key=len, default=()))
+                found = min(texts, key=len, default=[])
+                yield from ((f".{member}{part}", text) for part, text in found)
         for member in members_of(after, new):
-            found = [each.definition for each in after.member(new, member)]
-            if member not in members and is_abstract(found):
+            definitions = [each.definition for each in after.member(new, member)]
+            if member not in members and is_abstract(definitions):
                 yield f".{member}", f"{name}.{member} has to be defined by subclasses"
 
-    def _member(self, old: Found, new: Found, shown: str, kind: str) -> Iterator[str]:
+    def _member(self, old: Found, new: Found, shown: str, kind: str) -> Iterator[tuple[str, str]]:
         # Fields with their defaults are compared as parameters, members of enumerations as fields.
         was = old.definition
         is_field = isinstance(was, Value) and isinstance(new.definition, Value)

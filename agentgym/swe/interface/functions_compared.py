@@ -29,10 +29,8 @@ class State:
         return self.repository.written(self.module, given)
 
 
-def changed_function(
-    was: Function, now: Function, before: State, after: State, *, name: str = ""
-) -> Iterator[str]:
-    """Yield what changed for the callers of a function, such as "takes no `limit` any more"."""
+def changed_function(was: Function, now: Function, *, name: str = "") -> Iterator[str]:
+    """Yield what changed in a function beside its parameters, such as "is a coroutine"."""
     known = was.others == now.others
     if known and was.binding != now.binding:
         yield f"is a {now.binding} and was a {was.binding}"
@@ -49,7 +47,6 @@ def changed_function(
         yield "cannot be set any more"
     if now.replaced - was.replaced:
         yield "gets other defaults or code after its definition"
-    yield from changed_signature(was.signature, now.signature, before, after, now)
 
 
 _MARKED: Final = {
