@@ -100,6 +100,10 @@ ACCEPTED = {
         "class C:\n    def __iter__(self): return iter(self._x)", "class C:\n    def __iter__(self):\n        yield from self._x",
     ),
     "generator of an expression": ("def f(): return (x for x in y)", "def f():\n    for x in y: yield x"),
+    "attributes by name": (
+        CLASS,
+        CLASS.replace("self.a = a", "[setattr(self, name, a) for name in _NAMES]"),
+    ),
     "class": (CLASS, CLASS + "    def more(self): ...\n    extra = 1\n"),
     "attribute as a property": (
         CLASS, CLASS.replace("self.a = a", "self._a = a") + "    @property\n    def a(self): return self._a\n",
@@ -238,6 +242,11 @@ REFUSED = {
     "not in __all__": ("__all__ = ['f', 'g']\ndef f(): ...\ndef g(): ...", "__all__ = ['f']\ndef f(): ...\ndef g(): ...", "g is not in __all__ any more"),
     "class gone": (CLASS, "", "C is gone"),
     "method gone": (CLASS, CLASS.replace("def m(", "def n("), "C.m is gone"),
+    "method gone where any attribute is set": (
+        CLASS,
+        CLASS.replace("def m(", "def n(") + "    def o(self, name): setattr(self, name, 1)\n",
+        "C.m is gone",
+    ),
     "attribute gone": (CLASS, CLASS.replace("self.a = a", "self._a = a"), "C.a is gone"),
     "constructor": (CLASS, CLASS.replace("a, b=1", "a, b=2"), "C() has another default for `b`"),
     "constructor with more": (CLASS, CLASS.replace("a, b=1", "a, n, b=1"), "C() takes `b` in another place"),

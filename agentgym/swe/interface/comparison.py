@@ -300,7 +300,9 @@ class _Comparison:
         members = list(members_of(before, old))
         for member in members:
             shown = f"{name}.{member}"
-            olds, news = before.member(old, member), after.member(new, member)
+            olds = before.member(old, member)
+            is_value = not any(isinstance(each.definition, Function) for each in olds)
+            news = after.member(new, member, is_value=is_value)
             if not news and not (member in _GENERATED and kind_of(after, new) == "dataclass"):
                 yield f".{member}", f"{shown} is gone"
             for one in news:

@@ -99,6 +99,7 @@ class Class:
         attributes: Names that its methods set on the object.
         dataclass: Options of the dataclass decorator, None without that decorator.
         is_open: Whether it may have any attribute.
+        sets_any: Whether its methods may set any attribute, which makes no method.
     """
 
     bases: tuple[str, ...] = ()
@@ -106,6 +107,7 @@ class Class:
     attributes: frozenset[str] = frozenset()
     dataclass: Mapping[str, bool] | None = None
     is_open: bool = False
+    sets_any: bool = False
 
 
 Definition: TypeAlias = Function | Class | Value | Imported

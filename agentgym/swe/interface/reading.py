@@ -276,11 +276,11 @@ def read_class(node: ast.ClassDef) -> Class:
         each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     is_open = any(name in scope.names for name in ("__getattr__", "__getattribute__"))
-    attributes: set[str] = set()
+    attributes, sets_any = set[str](), False
     for method in methods:
         found, dynamic = _attributes(method)
         attributes |= found
-        is_open = is_open or dynamic
+        sets_any = sets_any or dynamic
     scope.names.pop("__slots__", None)
     return Class(
         tuple(name_of(base) for base in node.bases),
@@ -288,6 +288,7 @@ def read_class(node: ast.ClassDef) -> Class:
         frozenset(attributes),
         _dataclass_options(node.decorator_list),
         is_open,
+        sets_any,
     )
 
 

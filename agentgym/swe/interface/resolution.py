@@ -220,8 +220,14 @@ class Repository:
                 ]
         return found
 
-    def member(self, start: Found, name: str) -> Sequence[Found]:
-        """Return what a member of a class may be; unknown if a base outside may have it."""
+    def member(self, start: Found, name: str, *, is_value: bool = True) -> Sequence[Found]:
+        """Return what a member of a class may be; unknown if a base outside may have it.
+
+        Args:
+            start: The class.
+            name: The member.
+            is_value: Whether an attribute of the object will do, even one set by a computed name.
+        """
         outside, is_open = [], False
         for each in self.lineage(start):
             one = each.definition
@@ -232,7 +238,7 @@ class Repository:
             elif name in one.attributes:
                 return [Found(Value(), each.module, f"{each.name}.{name}")]
             else:
-                is_open = is_open or one.is_open
+                is_open = is_open or one.is_open or (one.sets_any and is_value)
         unknown = [Found(None, each.module, f"{each.name}.{name}") for each in outside]
         if is_open:
             return [Found(None, start.module, f"{start.name}.{name}")]
