@@ -58,11 +58,19 @@ class Named:
         is in the cache, where this user's own agentgym wrote it.
 
         Raises:
-            UnnamedError: The task is a folder outside the catalogues that the user did not name.
+            UnnamedError: The task is a folder outside the catalogues, or came with the run, and the
+                user did not name it.
         """
         folder = catalogue.path_of(recorded)
         if folder is None:
-            return recorded
+            came = _in_a_run(recorded)
+            if came is None or catalogue.with_version(recorded) in self.tasks:
+                return recorded
+            raise UnnamedError(
+                f"the record names the task {recorded}, which is in a run folder ({came}): its "
+                "checks and services would run as Python with your rights",
+                *("--task", recorded),
+            )
         if (given := self._given(folder)) is not None:
             return str(given)
         if is_laid_down(folder):
@@ -120,6 +128,21 @@ class Named:
             return folder
         moved = [path for path in given if path.name == folder.name]
         return moved[0] if len(moved) == 1 else None
+
+
+def _in_a_run(task: str) -> Path | None:
+    """Return the folder of a task of the working directory, if that is a run folder or inside one.
+
+    A run may come from a stranger, with a catalogue of its own beside the record.
+    """
+    with suppress(FileNotFoundError):  # the working directory may have been deleted
+        here = Path.cwd()
+        folder = here / "tasks" / catalogue.without_version(task)
+        if not folder.is_dir() or catalogue.origin(folder) != "working directory":
+            return None
+        if any((place / "run.db").exists() for place in (here, *here.parents)):
+            return folder
+    return None
 
 
 NOTHING_NAMED = Named()
