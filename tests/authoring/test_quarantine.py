@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -105,6 +106,48 @@ def test_python_of_a_task_reaches_nothing_of_this_machine(tmp_path, monkeypatch)
     assert found["connect"] in ("OSError", "ConnectionRefusedError", "TimeoutError")
     assert found["processes"] < 6
     assert not cache.exists() and not (folder / "owned").exists()
+
+
+LOOK = """
+import json, os, socket, sys
+from pathlib import Path
+def connect(name):
+    with socket.socket(socket.AF_UNIX) as mine:
+        return mine.connect_ex(name)
+import helper, helpers.inner
+found = {
+    "seen": sorted(os.listdir(sys.argv[1])),
+    "connected": connect(sys.argv[1] + "/service"),
+    "agentgym": bool(__import__("agentgym")),
+}
+Path(sys.argv[2]).write_text(json.dumps(found))
+"""
+
+
+def test_of_a_folder_of_sources_only_its_modules_are_there(tmp_path, monkeypatch):
+    # As the working directory is on the path for `python -m agentgym`, and a checkout for a
+    # package that is installed from it.
+    sources = tmp_path / "sources"
+    for name in ("helper.py", "helpers/__init__.py", "helpers/inner.py", ".env", ".git/config"):
+        (sources / name).parent.mkdir(parents=True, exist_ok=True)
+        (sources / name).touch()
+    (task := tmp_path / "suite" / "task").mkdir(parents=True)
+    monkeypatch.setattr(module, "_ENTRY", "import sys; sys.path.insert(0, sys.argv[1])\n" + LOOK)
+    monkeypatch.syspath_prepend(str(sources))
+    with socket.socket(socket.AF_UNIX) as service, Quarantine([task]) as quarantine:
+        monkeypatch.chdir(sources)  # the name of a socket is short
+        service.bind("service")
+        os.chmod("service", 0o777)
+        service.listen()
+        heard = []
+        words = [str(sources), quarantine.report_path]
+        assert quarantine.run(words, lambda *line: heard.append(line)) == 0, heard
+        found = json.loads(quarantine.report())
+    assert found == {
+        "seen": ["helper.py", "helpers"],
+        "connected": errno.ENOENT,
+        "agentgym": True,
+    }
 
 
 def test_a_report_that_is_a_link_is_not_followed(tmp_path, monkeypatch):
