@@ -172,12 +172,15 @@ class Quarantine:
             *(*drop, "--"),
             *("setpriv", *(ids if root else []), "--inh-caps=-all", "--no-new-privs"),
             *(["--bounding-set=-all"] if root else []),
-            *("--", sys.executable, "-B", "-c", _ENTRY, *words),
+            *("--", sys.executable, "-P", "-B", "-c", _ENTRY, *words),
         ]
 
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        return {**kept, "HOME": "/tmp", "AGENTGYM_CACHE": self._cache.name}
+        # The same modules as here; the working directory, with -P, only if it is one of them.
+        path = os.pathsep.join(os.path.abspath(name) for name in filter(None, sys.path))
+        own = {"HOME": "/tmp", "AGENTGYM_CACHE": self._cache.name, "PYTHONPATH": path}
+        return {**kept, **own}
 
     def _mounts(self) -> Iterator[str]:
         """Yield the mounts; only the cache is writable."""

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import agentgym
 from agentgym.authoring import quarantine as module
 from agentgym.authoring import quarantine_limits as limits
 from agentgym.authoring.quarantine import Quarantine
@@ -106,6 +107,24 @@ def test_python_of_a_task_reaches_nothing_of_this_machine(tmp_path, monkeypatch)
     assert found["connect"] in ("OSError", "ConnectionRefusedError", "TimeoutError")
     assert found["processes"] < 6
     assert not cache.exists() and not (folder / "owned").exists()
+
+
+def test_the_modules_are_those_of_the_caller_and_none_of_the_working_directory(
+    tmp_path, monkeypatch
+):
+    (own := tmp_path / "own").mkdir()
+    (own / "helper.py").write_text("NAME = 'own'")
+    (here := tmp_path / "here").mkdir()
+    for name in ("helper", "json", "typer"):
+        (here / f"{name}.py").write_text("NAME = 'here'")
+    monkeypatch.syspath_prepend(str(own))
+    monkeypatch.chdir(here)
+    entry = "import helper, json, typer, agentgym; print(helper.NAME, agentgym.__file__)"
+    monkeypatch.setattr(module, "_ENTRY", f"{entry}; json.dumps; typer.echo")
+    heard = []
+    with Quarantine([here]) as quarantine:
+        assert quarantine.run([], lambda *line: heard.append(line)) == 0, heard
+    assert heard == [(f"own {agentgym.__file__}", False)]
 
 
 LOOK = """
