@@ -231,7 +231,7 @@ def _python() -> Iterator[Path]:
 def _modules(folder: Path) -> Iterator[Path]:
     """Yield what can be imported from a folder of sources, such as a checkout.
 
-    Its other files are none of a task's business, and a socket among them would lead out.
+    A task needs no other file of it, and a socket among them would lead out.
     """
     for path in sorted(folder.iterdir()):
         is_package = (path / "__init__.py").is_file() or path.name.endswith(_METADATA)

@@ -19,6 +19,7 @@ from agentgym import catalogue, plugins
 from agentgym.env.spec import spec_of
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.records import Capability
+from agentgym.regular_file import read_regular
 from agentgym.task.adhoc import is_laid_down
 from agentgym.task.model import Task
 
@@ -140,9 +141,18 @@ def _in_a_run(task: str) -> Path | None:
         folder = here / "tasks" / catalogue.without_version(task)
         if not folder.is_dir() or catalogue.origin(folder) != "working directory":
             return None
-        if any((place / "run.db").exists() for place in (here, *here.parents)):
+        if any(map(_is_run, (here, *here.parents))):
             return folder
     return None
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder is that of an evaluation or of a training run."""
+    if any(os.path.lexists(folder / name) for name in ("run.db", "checkpoint.pt")):
+        return True
+    with suppress(OSError):
+        return b"agentgym.train/" in read_regular(folder / "config.json")
+    return False
 
 
 NOTHING_NAMED = Named()

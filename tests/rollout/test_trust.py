@@ -184,6 +184,19 @@ def test_nor_is_a_run_resumed_or_read_with_it(monkeypatch, tmp_path, inside):
     assert not (tmp_path / "mark").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("config.json", '{"schema_version": "agentgym.train/1"}'), ("checkpoint.pt", "")],
+)
+def test_the_folder_of_a_training_run_brings_no_catalogue_either(inside, name, text):
+    (inside / "run.db").unlink()
+    assert Named().task("evil/hello-v1")
+    (inside / name).write_text(text)
+    with pytest.raises(UnnamedError, match="in a run folder"):
+        Named().task("evil/hello-v1")
+    assert Named(("evil/hello-v1",)).task("evil/hello") == "evil/hello"
+
+
 def test_the_users_own_catalogue_beside_a_run_needs_no_naming(monkeypatch, tmp_path, inside):
     (project := tmp_path / "project").mkdir()
     (inside / "tasks").rename(project / "tasks")
