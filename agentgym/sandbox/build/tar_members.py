@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tarfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 HOLES: Final = 500_000
 """Largest number of parts of one file with holes."""
@@ -52,7 +52,7 @@ class BoundedMember(tarfile.TarInfo):
         count = int(blocks.first.partition(b"\n")[0])
         if count > HOLES:
             raise ValueError(f"a file of {count} parts; expected at most {HOLES}")
-        archive.fileobj, file = blocks, archive.fileobj
+        archive.fileobj, file = cast(Any, blocks), archive.fileobj
         try:
             super()._proc_gnusparse_10(following, headers, archive)  # type: ignore[misc]
         finally:
