@@ -107,6 +107,7 @@ def test_what_looks_like_a_slot_is_text_there(tmp_path):
     ("line", "complaint"),
     [
         ("gpus = 1", "no GPU"),
+        ('[[steps]]\nname = "a"\n' * 501, "steps: Tuple should have at most 500 items"),
         ('network_mode = "half-open"', "half-open"),
         ('memory = "much"', "expected a size"),
     ],

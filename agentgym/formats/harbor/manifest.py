@@ -34,6 +34,7 @@ PASSED = "AGENTGYM_TASK_VARIABLES"
 _SIZES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
 _NETWORKS = {"public": "open", "no-network": "none", "allowlist": "allowlist"}
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*+)(:-|\})")
+_MOST_STEPS = 500
 _STEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -157,7 +158,7 @@ class HarborManifest(_Table):
     verifier: _Verifier = _Verifier()
     environment: _Environment = _Environment()
     solution: _Solution = _Solution()
-    steps: tuple[_Step, ...] = ()
+    steps: tuple[_Step, ...] = Field((), max_length=_MOST_STEPS)
     artifacts: tuple[_Artifact, ...] = ()
     multi_step_reward_strategy: str = "mean"
 
