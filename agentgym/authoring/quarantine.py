@@ -224,7 +224,7 @@ def _python() -> Iterator[Path]:
     whole = [path for path in installed if path.is_dir() and not home.is_relative_to(path)]
     yield from (path for path in whole if path != Path("/usr"))
     for path in paths:
-        if path.is_dir() and not any(map(path.is_relative_to, (*whole, "/usr"))):
+        if path.is_dir() and not any(path.is_relative_to(top) for top in (*whole, Path("/usr"))):
             yield from _modules(path)
 
 
