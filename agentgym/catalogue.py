@@ -190,7 +190,7 @@ def find(kind: Kind, name: str) -> Path:
         NotFoundError: No folder on the search path has the name.
         ConfigError: Several have it, and the last may not replace the others.
     """
-    stem = _ENDING.sub("", name) if kind == "tasks" else name
+    stem = without_version(name) if kind == "tasks" else name
     if stem.count("/") == (kind == "tasks") and ".." not in stem:
         # It looks into one folder of each root, not into all, because gradings look up every check.
         roots = [root / kind / stem for root in search_path()]
@@ -218,8 +218,8 @@ def sole(kind: Kind, name: str, there: Sequence[Path]) -> Path:
     chosen, refused = _choose(kind, name, there)
     if refused is not None:
         raise ConfigError(
-            f"{_NOUNS[kind]} {name!r} of the {_origin(refused)} ({refused}) would replace the "
-            f"{_origin(chosen)} one ({chosen}), and its Python would run in place of that; rename "
+            f"{_NOUNS[kind]} {name!r} of the {origin(refused)} ({refused}) would replace the "
+            f"{origin(chosen)} one ({chosen}), and its Python would run in place of that; rename "
             f"it, work elsewhere, or ask for it: export {SHADOW}={kind}/{name}"
         )
     return chosen
@@ -231,7 +231,7 @@ def _choose(kind: Kind, name: str, there: Sequence[Path]) -> tuple[Path, Path | 
     for folder in there[1:]:
         if _asked_to_shadow(kind, name):
             _tell(kind, name, folder, chosen)
-        elif _origin(folder) != "AGENTGYM_PATH" or _origin(chosen) != "AGENTGYM_PATH":
+        elif origin(folder) != "AGENTGYM_PATH" or origin(chosen) != "AGENTGYM_PATH":
             if _same(chosen, folder):
                 continue  # a checkout of the installed package
             return chosen, folder
@@ -252,7 +252,7 @@ def _tell(kind: Kind, name: str, folder: Path, replaced: Path) -> None:
     )
 
 
-def _origin(folder: Path) -> str:
+def origin(folder: Path) -> str:
     """Return what put the root of a folder on the search path."""
     roots = _roots()
     return next((roots[parent] for parent in folder.parents if parent in roots), "search path")
@@ -290,7 +290,7 @@ def match_tasks(pattern: str) -> list[str]:
     matches = [
         task_id
         for task_id in ids
-        if pattern in (task_id, task_id.split("/")[0], _ENDING.sub("", task_id))
+        if pattern in (task_id, task_id.split("/")[0], without_version(task_id))
         or fnmatchcase(task_id, pattern)
     ]
     if not matches and os.path.isdir(pattern):
@@ -310,7 +310,12 @@ def with_version(name: str, ids: Iterable[str] | None = None) -> str:
     if path_of(name) is not None or _ENDING.search(name):
         return name
     known = folders("tasks") if ids is None else ids
-    return next((id for id in known if _ENDING.sub("", id) == name), name)
+    return next((id for id in known if without_version(id) == name), name)
+
+
+def without_version(name: str) -> str:
+    """Return a task's id without its version."""
+    return _ENDING.sub("", name)
 
 
 def path_of(name: str) -> Path | None:

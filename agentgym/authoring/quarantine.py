@@ -42,6 +42,8 @@ _ENDED: Final = 137
 _ID_WHEN_ROOT: Final = 1_879_000_001
 _CATALOGUES: Final = ("envs", "tasks", "verifiers", "sandboxes")
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc")
+_INSTALLED: Final = ("site-packages", "dist-packages")
+_METADATA: Final = (".dist-info", ".egg-info")
 _KEPT: Final = ("PATH", "LANG", "LC_ALL", "AGENTGYM_PATH", catalogue.SHADOW)
 _ENTRY: Final = "from agentgym.cli import main; main()"
 
@@ -170,12 +172,15 @@ class Quarantine:
             *(*drop, "--"),
             *("setpriv", *(ids if root else []), "--inh-caps=-all", "--no-new-privs"),
             *(["--bounding-set=-all"] if root else []),
-            *("--", sys.executable, "-B", "-c", _ENTRY, *words),
+            *("--", sys.executable, "-P", "-B", "-c", _ENTRY, *words),
         ]
 
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        return {**kept, "HOME": "/tmp", "AGENTGYM_CACHE": self._cache.name}
+        # The same modules as here; the working directory, with -P, only if it is one of them.
+        path = os.pathsep.join(os.path.abspath(name) for name in filter(None, sys.path))
+        own = {"HOME": "/tmp", "AGENTGYM_CACHE": self._cache.name, "PYTHONPATH": path}
+        return {**kept, **own}
 
     def _mounts(self) -> Iterator[str]:
         """Yield the mounts; only the cache is writable."""
@@ -210,12 +215,27 @@ def _filter_file() -> Iterator[IO[bytes] | None]:
 
 
 def _python() -> Iterator[Path]:
-    """Yield the folders that hold this Python and its modules, except the user's home."""
+    """Yield what this Python and its modules need, except the user's home as a whole."""
     home = Path(os.path.realpath(os.path.expanduser("~")))
     interpreter = Path(os.path.realpath(sys.executable)).parent.parent
-    for name in [sys.prefix, sys.base_prefix, str(interpreter), *filter(None, sys.path)]:
-        path = Path(os.path.abspath(name))
-        if path.is_dir() and not home.is_relative_to(path) and path != Path("/usr"):
+    installed = [Path(sys.prefix), Path(sys.base_prefix), interpreter]
+    paths = [Path(os.path.abspath(name)) for name in filter(None, sys.path)]
+    installed += [path for path in paths if path.name in _INSTALLED]
+    whole = [path for path in installed if path.is_dir() and not home.is_relative_to(path)]
+    yield from (path for path in whole if path != Path("/usr"))
+    for path in paths:
+        if path.is_dir() and not any(path.is_relative_to(top) for top in (*whole, Path("/usr"))):
+            yield from _modules(path)
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    """Yield what can be imported from a folder of sources, such as a checkout.
+
+    A task needs no other file of it, and a socket among them would lead out.
+    """
+    for path in sorted(folder.iterdir()):
+        is_package = (path / "__init__.py").is_file() or path.name.endswith(_METADATA)
+        if is_package or (path.suffix in (".py", ".so") and path.is_file()):
             yield path
 
 

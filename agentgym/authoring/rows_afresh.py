@@ -74,7 +74,7 @@ def _run(instance: Instance, variables: Mapping[str, str], python: Path) -> Mapp
         arguments = [str(instance.task.folder), str(instance.seed), str(left)]
         try:
             done = subprocess.run(
-                [sys.executable, "-m", __name__, *arguments],
+                [sys.executable, "-P", "-m", __name__, *arguments],
                 env={**os.environ, **variables, "PYTHONPATH": path},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

@@ -101,7 +101,7 @@ def measure_servers(figures: Figures, rounds: int, steps: int) -> None:
         steps: Steps of each session in a round.
     """
     with ExitStack() as stack:
-        own = stack.enter_context(_served([sys.executable, "-m", "agentgym.bench.echo"]))
+        own = stack.enter_context(_served([sys.executable, "-P", "-m", "agentgym.bench.echo"]))
         plays = {"server": (own, _play_together), "server.apart": (own, _play_apart)}
         openenv = os.environ.get(VARIABLE)
         if openenv:

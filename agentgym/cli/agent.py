@@ -28,10 +28,11 @@ def new(
     import shlex
 
     from agentgym.authoring.agents import new_agent
+    from agentgym.cli.console import echo
 
     file, name = new_agent(path, model=model)
     spec = shlex.quote(f"{file if file.is_absolute() else f'./{file}'}:{name}")
-    typer.echo(f"wrote {file}. Run it:")
-    typer.echo(f"  agentgym eval terminal/git-repair-v1 --agent {spec} --out runs/{file.stem}")
+    echo(f"wrote {file}. Run it:")
+    echo(f"  agentgym eval terminal/git-repair-v1 --agent {spec} --out runs/{file.stem}")
     if model:
-        typer.echo(f"Another model: '{file}:{name}?model=NAME'; OPENAI_BASE_URL is its address.")
+        echo(f"Another model: '{file}:{name}?model=NAME'; OPENAI_BASE_URL is its address.")

@@ -28,6 +28,11 @@ def stderr_console() -> Console:
     return CleanConsole(stderr=True, highlight=False)
 
 
-def echo(text: str) -> None:
+def echo(text: str, *, is_error: bool = False) -> None:
     """Print a line without folding, and without terminal control sequences."""
-    print(clean(text))
+    print(clean(text), file=sys.stderr if is_error else sys.stdout, flush=True)
+
+
+def ask(prompt: str) -> str:
+    """Return a line of standard input, after a prompt without terminal control sequences."""
+    return input(clean(prompt))

@@ -49,6 +49,8 @@ def evaluate(
     allow_unscored: options.AllowUnscored = False,
 ) -> None:
     """Evaluate agents on tasks and report their scores."""
+    from agentgym.cli.console import echo
+
     given: dict[str, Any] = {
         "patterns": tuple(patterns or ()) or None,
         "agents": tuple(dict.fromkeys(agent or ())) or None,
@@ -73,7 +75,7 @@ def evaluate(
     place = (workers, worker_cpus, worker_gpus, worker_memory_mb, worker_resource)
     # The first line is printed before the slow parts: imports, and reading every task.
     begun = f"taking up {out}" if resume and out else f"reading {', '.join(patterns or ('tasks',))}"
-    typer.echo(f"{begun} …", err=True)
+    echo(f"{begun} …", is_error=True)
     on = cluster_options.read_cluster(cluster, *place)
     store = _open(asked, out, resume)
     try:

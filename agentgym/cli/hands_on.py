@@ -13,6 +13,7 @@ from rich.text import Text
 
 from agentgym.authoring.hands_on import Attempt
 from agentgym.authoring.statements import is_unfinished
+from agentgym.cli.console import ask
 from agentgym.env.portal import portal
 from agentgym.errors import ActionError, NotFoundError
 from agentgym.records import (
@@ -103,7 +104,7 @@ class Session:
             read = sys.stdin.readline()
             return read.removesuffix("\n") if read else None
         try:
-            return input("> " if pending or not self._attempt.has_shell else self._prompt())
+            return ask("> " if pending or not self._attempt.has_shell else self._prompt())
         except EOFError:
             self._say("")
             return None

@@ -8,6 +8,7 @@ import readline  # noqa: F401  # gives `input` editing and history
 import sys
 from typing import TYPE_CHECKING
 
+from agentgym.cli.console import ask
 from agentgym.errors import GuestFileError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def converse(provider: SandboxProvider, recipe: Recipe) -> int:
             return portal().run(session.run(sys.stdin.read()))
         while True:
             try:
-                line = input(f"{recipe.user}@{recipe.hostname}:{session.cwd}$ ")
+                line = ask(f"{recipe.user}@{recipe.hostname}:{session.cwd}$ ")
                 if line.strip() == "exit":
                     return session.status
                 portal().run(session.run(line))

@@ -156,11 +156,11 @@ def _publish(
 def _check_untrusted(folders: Sequence[Path], words: Sequence[str], json_file: Path | None) -> int:
     """Check folders in a sandbox, and treat its output as untrusted."""
     from agentgym.authoring.quarantine import Quarantine
+    from agentgym.cli.console import echo
     from agentgym.cli.interruption import stoppable, terminable
-    from agentgym.eval.printable import clean
 
     def say(line: str, is_error: bool) -> None:
-        typer.echo(clean(line), err=is_error)
+        echo(line, is_error=is_error)
 
     with stoppable(lambda: None), terminable(), Quarantine(folders) as quarantine:
         paths = [os.path.realpath(folder) for folder in folders]

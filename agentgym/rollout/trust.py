@@ -19,6 +19,7 @@ from agentgym import catalogue, plugins
 from agentgym.env.spec import spec_of
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.records import Capability
+from agentgym.regular_file import read_regular
 from agentgym.task.adhoc import is_laid_down
 from agentgym.task.model import Task
 
@@ -58,11 +59,19 @@ class Named:
         is in the cache, where this user's own agentgym wrote it.
 
         Raises:
-            UnnamedError: The task is a folder outside the catalogues that the user did not name.
+            UnnamedError: The task is a folder outside the catalogues, or came with the run, and the
+                user did not name it.
         """
         folder = catalogue.path_of(recorded)
         if folder is None:
-            return recorded
+            came = _in_a_run(recorded)
+            if came is None or catalogue.with_version(recorded) in self.tasks:
+                return recorded
+            raise UnnamedError(
+                f"the record names the task {recorded}, which is in a run folder ({came}): its "
+                "checks and services would run as Python with your rights",
+                *("--task", recorded),
+            )
         if (given := self._given(folder)) is not None:
             return str(given)
         if is_laid_down(folder):
@@ -120,6 +129,30 @@ class Named:
             return folder
         moved = [path for path in given if path.name == folder.name]
         return moved[0] if len(moved) == 1 else None
+
+
+def _in_a_run(task: str) -> Path | None:
+    """Return the folder of a task of the working directory, if that is a run folder or inside one.
+
+    A run may come from a stranger, with a catalogue of its own beside the record.
+    """
+    with suppress(FileNotFoundError):  # the working directory may have been deleted
+        here = Path.cwd()
+        folder = here / "tasks" / catalogue.without_version(task)
+        if not folder.is_dir() or catalogue.origin(folder) != "working directory":
+            return None
+        if any(map(_is_run, (here, *here.parents))):
+            return folder
+    return None
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder is that of an evaluation or of a training run."""
+    if any(os.path.lexists(folder / name) for name in ("run.db", "checkpoint.pt")):
+        return True
+    with suppress(OSError):
+        return b"agentgym.train/" in read_regular(folder / "config.json")
+    return False
 
 
 NOTHING_NAMED = Named()

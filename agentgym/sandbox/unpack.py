@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import IO, cast
 
 from agentgym.errors import SandboxError
+from agentgym.sandbox.build.tar_members import BoundedMember, Room
 from agentgym.sandbox.images import Layer
 from agentgym.sandbox.layers.removal import remove
 from agentgym.sandbox.layers.stack import OPAQUE, is_whiteout
-from agentgym.sandbox.tar_members import BoundedMember, Room
 
 # Every guest has the ids 0 to 65535, which are mapped for it (see `launch.py`).
 IDS = 65_536
@@ -59,7 +59,7 @@ def unpack(layer: Layer, target: Path, first_id: int | None) -> None:
                 _Unpacking(archive, target, first_id).run()
             while source.read(_CHUNK):
                 pass
-        except (OSError, EOFError, ValueError, tarfile.TarError) as error:
+        except (OSError, EOFError, ValueError, RecursionError, tarfile.TarError) as error:
             raise SandboxError(f"layer {layer.path} cannot be unpacked: {error}") from error
         if f"sha256:{source.digest.hexdigest()}" != layer.diff_id:
             raise SandboxError(f"layer {layer.path} is damaged: it is not {layer.diff_id}")

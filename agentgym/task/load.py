@@ -22,7 +22,7 @@ from agentgym.task.reference_actions import (
     read_reference,
     solution,
 )
-from agentgym.task.reference_policy import load_policy
+from agentgym.task.reference_policy import parse_policy
 from agentgym.task.template import draw, fill_json
 from agentgym.task.user import FILE, UserScript
 from agentgym.task.user_loading import load_user
@@ -237,6 +237,6 @@ def _content(task: Task) -> Iterator[str]:
         try:
             found = read_reference(path, instance)
             if isinstance(found, Path):
-                load_policy(found)
+                parse_policy(found)
         except TaskError as error:
             yield str(error)

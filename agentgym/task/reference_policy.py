@@ -8,6 +8,7 @@ observation that its last action led to.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,7 +19,9 @@ from agentgym import catalogue
 from agentgym.errors import TaskError, pass_interruptions
 from agentgym.manifest import show_path
 from agentgym.modules import execute
+from agentgym.python_source import parse_python
 from agentgym.records import Action, Json, Observation
+from agentgym.regular_file import read_regular
 from agentgym.task.patch import apply_patch, read_lines
 
 POLICY_FILE: Final = "policy.py"
@@ -215,8 +218,43 @@ def shared_policies(env: str, name: str) -> ModuleType:
     return execute(path, TaskError, is_package=True)
 
 
+def parse_policy(path: Path) -> None:
+    """Check a policy file without executing it: reading a task runs nothing of it.
+
+    Args:
+        path: As for `load_policy`.
+
+    Raises:
+        TaskError: The file cannot be read, is not Python, or defines nothing called ``solve``.
+    """
+    source = _patched(path)
+    try:
+        tree = parse_python(read_regular(path) if source is None else source)
+    except SyntaxError as error:
+        line = f":{error.lineno}" if error.lineno else ""
+        raise TaskError(
+            f"{show_path(path)}{line}: cannot be loaded: SyntaxError: {error.msg}"
+        ) from error
+    except (OSError, ValueError, RecursionError, MemoryError) as error:
+        kind = type(error).__name__
+        raise TaskError(f"{show_path(path)}: cannot be loaded: {kind}: {error}") from error
+    if not any(map(_may_define_solve, ast.walk(tree))):
+        raise TaskError(f"{show_path(path)}: expected a function solve(view)")
+
+
+def _may_define_solve(node: ast.AST) -> bool:
+    match node:
+        case ast.FunctionDef(name="solve") | ast.ClassDef(name="solve") | ast.Name(id="solve"):
+            return True
+        case ast.alias(name=name, asname=asname):
+            return (asname or name) in ("solve", "*")
+        case ast.Constant(value="solve"):  # such as globals()["solve"]
+            return True
+    return False
+
+
 def load_policy(path: Path) -> Solve:
-    """Return the function ``solve`` of a policy file.
+    """Return the function ``solve`` of a policy file, which is executed.
 
     Args:
         path: The file; a ``.patch`` among the mutants changes the policy of its task.
@@ -224,14 +262,18 @@ def load_policy(path: Path) -> Solve:
     Raises:
         TaskError: The file cannot be executed or has no such function.
     """
-    source = None
-    if path.suffix == ".patch":
-        original = path.parent.parent / "solution" / POLICY_FILE
-        lines = apply_patch(read_lines(path, TaskError), read_lines(original, TaskError))
-        source = "\n".join(line.text for line in lines)
-    module = execute(path, TaskError, is_package=True, source=source)
+    module = execute(path, TaskError, is_package=True, source=_patched(path))
     solve: Any = vars(module).get("solve")
     if not callable(solve):
         raise TaskError(f"{show_path(path)}: expected a function solve(view)")
     chosen: Solve = solve
     return chosen
+
+
+def _patched(path: Path) -> str | None:
+    """Return the policy that a patch makes of its task's; None for a file of its own."""
+    if path.suffix != ".patch":
+        return None
+    original = path.parent.parent / "solution" / POLICY_FILE
+    lines = apply_patch(read_lines(path, TaskError), read_lines(original, TaskError))
+    return "\n".join(line.text for line in lines)

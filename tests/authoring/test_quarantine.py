@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import agentgym
 from agentgym.authoring import quarantine as module
 from agentgym.authoring import quarantine_limits as limits
 from agentgym.authoring.quarantine import Quarantine
@@ -105,6 +107,66 @@ def test_python_of_a_task_reaches_nothing_of_this_machine(tmp_path, monkeypatch)
     assert found["connect"] in ("OSError", "ConnectionRefusedError", "TimeoutError")
     assert found["processes"] < 6
     assert not cache.exists() and not (folder / "owned").exists()
+
+
+def test_the_modules_are_those_of_the_caller_and_none_of_the_working_directory(
+    tmp_path, monkeypatch
+):
+    (own := tmp_path / "own").mkdir()
+    (own / "helper.py").write_text("NAME = 'own'")
+    (here := tmp_path / "here").mkdir()
+    for name in ("helper", "json", "typer"):
+        (here / f"{name}.py").write_text("NAME = 'here'")
+    monkeypatch.syspath_prepend(str(own))
+    monkeypatch.chdir(here)
+    entry = "import helper, json, typer, agentgym; print(helper.NAME, agentgym.__file__)"
+    monkeypatch.setattr(module, "_ENTRY", f"{entry}; json.dumps; typer.echo")
+    heard = []
+    with Quarantine([here]) as quarantine:
+        assert quarantine.run([], lambda *line: heard.append(line)) == 0, heard
+    assert heard == [(f"own {agentgym.__file__}", False)]
+
+
+LOOK = """
+import json, os, socket, sys
+from pathlib import Path
+def connect(name):
+    with socket.socket(socket.AF_UNIX) as mine:
+        return mine.connect_ex(name)
+import helper, helpers.inner
+found = {
+    "seen": sorted(os.listdir(sys.argv[1])),
+    "connected": connect(sys.argv[1] + "/service"),
+    "agentgym": bool(__import__("agentgym")),
+}
+Path(sys.argv[2]).write_text(json.dumps(found))
+"""
+
+
+def test_of_a_folder_of_sources_only_its_modules_are_there(tmp_path, monkeypatch):
+    # As the working directory is on the path for `python -m agentgym`, and a checkout for a
+    # package that is installed from it.
+    sources = tmp_path / "sources"
+    for name in ("helper.py", "helpers/__init__.py", "helpers/inner.py", ".env", ".git/config"):
+        (sources / name).parent.mkdir(parents=True, exist_ok=True)
+        (sources / name).touch()
+    (task := tmp_path / "suite" / "task").mkdir(parents=True)
+    monkeypatch.setattr(module, "_ENTRY", "import sys; sys.path.insert(0, sys.argv[1])\n" + LOOK)
+    monkeypatch.syspath_prepend(str(sources))
+    with socket.socket(socket.AF_UNIX) as service, Quarantine([task]) as quarantine:
+        monkeypatch.chdir(sources)  # the name of a socket is short
+        service.bind("service")
+        os.chmod("service", 0o777)
+        service.listen()
+        heard = []
+        words = [str(sources), quarantine.report_path]
+        assert quarantine.run(words, lambda *line: heard.append(line)) == 0, heard
+        found = json.loads(quarantine.report())
+    assert found == {
+        "seen": ["helper.py", "helpers"],
+        "connected": errno.ENOENT,
+        "agentgym": True,
+    }
 
 
 def test_a_report_that_is_a_link_is_not_followed(tmp_path, monkeypatch):

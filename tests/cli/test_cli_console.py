@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from pathlib import Path
 
 import pytest
 from rich.live import Live
@@ -12,7 +13,7 @@ from rich.text import Text
 
 import agentgym
 from agentgym.cli import console as consoles
-from agentgym.cli.console import echo
+from agentgym.cli.console import ask, echo
 from agentgym.eval.clean_console import CleanConsole
 
 HOSTILE = {
@@ -93,6 +94,34 @@ def test_a_made_up_tool_and_a_defect_do_not_reach_the_terminal_raw(cli, tmp_path
     for command in ("report", "replay"):
         again = cli(command, "run", *(["1"] if command == "replay" else []))
         assert "\x1b" not in again.stdout + again.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("--resume", "--out")])
+def test_the_name_of_a_strangers_folder_is_spelled_out_from_the_first_line_on(cli, tmp_path, words):
+    # As a shell writes it in place of ./*
+    (tmp_path / (name := "./\x1b]0;owned\x07")).mkdir()
+    result = cli("eval", "--agent", "noop", *words, name)
+    assert "\\x1b]0;owned" in result.stderr.splitlines()[0]
+    assert "\x1b" not in result.stdout + result.stderr
+
+
+def test_a_prompt_is_clean(monkeypatch):
+    monkeypatch.setattr("builtins.input", lambda prompt: prompt)
+    assert ask("root@host:/srv/\x1b]0;owned\x07$ ") == "root@host:/srv/\\x1b]0;owned\\x07$ "
+
+
+RAW = re.compile(r"\btyper\.echo\(|(?<![.\w])(input|print)\((?!\))")
+
+
+def test_no_command_goes_round_the_console():
+    folder = Path(consoles.__file__).parent
+    version = 'typer.echo(f"agentgym {__version__}")'
+    found = {
+        path.name
+        for path in folder.glob("*.py")
+        if path.name != "console.py" and RAW.search(path.read_text().replace(version, ""))
+    }
+    assert not found
 
 
 def test_the_progress_of_evaluate_is_clean_too(tmp_path, monkeypatch, capsys):

@@ -1,6 +1,9 @@
 """Foreign task folders as text: what is read, what is refused, what the solution becomes."""
 
+import json
 import os
+import random
+import re
 
 import pytest
 from foreign_folder import MANIFEST, classic, harbor, reward
@@ -71,6 +74,29 @@ def test_variables_of_this_machine_are_given_only_if_the_user_names_them(tmp_pat
         read_harbor(folder)
 
 
+OLD = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+def test_defaults_are_taken_as_compose_files_write_them(tmp_path):
+    draw = random.Random(4)
+    pieces = ["${", "A", "_1", "9", ":-", "}", "$", "{", ":", "-", " ", "x", "${B:-", "${C}"]
+    texts = ["".join(draw.choices(pieces, k=12)) for _ in range(300)]
+    texts = [text for text in texts if all(found[2] is not None for found in OLD.finditer(text))]
+    assert len(texts) > 100
+    lines = "".join(f"V{number} = {json.dumps(text)}\n" for number, text in enumerate(texts))
+    folder = harbor(tmp_path / "hello", **{"task.toml": f"{MANIFEST}[solution.env]\n{lines}"})
+    read = read_harbor(folder)[1].solution_env
+    assert list(read.values()) == [OLD.sub(lambda found: found[2], text) for text in texts]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("text", ["${A:-", "${A", "${", "${A:-${"])
+def test_variables_that_never_end_are_read_in_linear_time(tmp_path, text):
+    env = f'[solution.env]\nKEY = "{text * 100_000}"\n'
+    folder = harbor(tmp_path / "hello", **{"task.toml": MANIFEST + env})
+    assert read_harbor(folder)[1].solution_env == {"KEY": text * 100_000}
+
+
 def test_what_looks_like_a_slot_is_text_there(tmp_path):
     instance = find_task(str(harbor(tmp_path / "hello"))).instance(3)
     assert "{{slot}}" in instance.instruction
@@ -81,6 +107,7 @@ def test_what_looks_like_a_slot_is_text_there(tmp_path):
     ("line", "complaint"),
     [
         ("gpus = 1", "no GPU"),
+        ('[[steps]]\nname = "a"\n' * 501, "steps: Tuple should have at most 500 items"),
         ('network_mode = "half-open"', "half-open"),
         ('memory = "much"', "expected a size"),
     ],

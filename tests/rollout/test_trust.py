@@ -148,6 +148,67 @@ def test_a_recorded_folder_is_not_resumed_even_where_the_settings_hide_it(
     assert not (tmp_path / "mark").exists()
 
 
+@pytest.fixture
+def inside(tmp_path, evil, monkeypatch):
+    """A run that brings a catalogue along, and is the working directory."""
+    run = lay_down(tmp_path / "run", "evil/hello-v1")
+    (run / "tasks").mkdir()
+    evil.parent.rename(run / "tasks" / "evil")
+    monkeypatch.chdir(run)
+    return run
+
+
+@pytest.mark.parametrize("place", [".", "below"])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: " ".join(map(str, c)))
+def test_a_catalogue_that_came_with_the_run_is_not_the_users(
+    monkeypatch, tmp_path, inside, command, place
+):
+    if place != ".":
+        (inside / "tasks").rename((inside / place).mkdir() or inside / place / "tasks")
+        monkeypatch.chdir(inside / place)
+    words = [inside if word == RUN else word for word in command]
+    done = line(monkeypatch, *words)
+    assert isinstance(done.exception, ConfigError)
+    again = str(done.exception).splitlines()[-1].split()
+    assert again == ["agentgym", *map(str, words), "--task", "evil/hello-v1"]
+    assert "in a run folder" in str(done.exception) and not (tmp_path / "mark").exists()
+    assert "in a run folder" not in str(line(monkeypatch, *again[1:]).exception)
+
+
+def test_nor_is_a_run_resumed_or_read_with_it(monkeypatch, tmp_path, inside):
+    more = lay_down(tmp_path / "run2", "evil/hello-v1", done=False)
+    done = line(monkeypatch, "eval", "--out", more, "--resume")
+    assert "names the task evil/hello-v1, which is in a run folder" in str(done.exception)
+    graded = line(monkeypatch, "grade", inside, "--grader", "loops")
+    assert graded.exit_code == 0 and "graded without its task" in graded.stderr
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("config.json", '{"schema_version": "agentgym.train/1"}'), ("checkpoint.pt", "")],
+)
+def test_the_folder_of_a_training_run_brings_no_catalogue_either(inside, name, text):
+    (inside / "run.db").unlink()
+    assert Named().task("evil/hello-v1")
+    (inside / name).write_text(text)
+    with pytest.raises(UnnamedError, match="in a run folder"):
+        Named().task("evil/hello-v1")
+    assert Named(("evil/hello-v1",)).task("evil/hello") == "evil/hello"
+
+
+def test_the_users_own_catalogue_beside_a_run_needs_no_naming(monkeypatch, tmp_path, inside):
+    (project := tmp_path / "project").mkdir()
+    (inside / "tasks").rename(project / "tasks")
+    inside.rename(project / "run")
+    monkeypatch.chdir(project)
+    assert Named().task("evil/hello-v1") == "evil/hello-v1"
+    monkeypatch.chdir(project / "run")
+    monkeypatch.setenv("AGENTGYM_PATH", str(project))
+    assert Named().task("evil/hello") == "evil/hello"
+    assert find_task("evil/hello").folder == project / "tasks" / "evil" / "hello"
+
+
 # --- what naming means ---------------------------------------------------------------------
 
 

@@ -196,3 +196,48 @@ def test_the_oracle_plays_whichever_solution_there_is(tmp_path: Path, instance: 
     (solution / "solve.sh").unlink()
     (solution / "actions.jsonl").write_text('{"tool": "submit", "arguments": {"answer": "42"}}')
     assert oracle(instance) == (Action("submit", {"answer": "42"}),)
+
+
+@pytest.mark.parametrize("place", ["solution/policy.py", "mutants/pets.py"])
+def test_no_policy_is_executed_where_a_task_is_only_read(tmp_path: Path, place: str) -> None:
+    left = tmp_path / "left"
+    policy = f"open({str(left)!r}, 'w').close()\ndef solve(view):\n    yield view.act('look')\n"
+    changes: dict[str, str | None] = {place: policy}
+    if place.startswith("solution"):
+        changes["solution/solve.sh"] = None
+    task = load_task(write_task(tmp_path, changes))
+    assert task.id and not left.exists()
+    ReferencePolicy(task.folder / place, "")
+    assert left.exists()
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "from .moves import solve\n",
+        "from .moves import *\n",
+        "solve = make()\n",
+        "solve: Solve = make()\n",
+        "if FAST:\n    from quick import *\nelse:\n    from slow import other as solve\n",
+        "try:\n    import solve\nexcept ImportError:\n    pass\n",
+        "class solve:\n    pass\n",
+        "def make():\n    global solve\n    solve = 1\nmake()\n",
+        "globals()['solve'] = make()\n",
+    ],
+)
+def test_every_way_to_define_a_policy_is_one(tmp_path: Path, policy: str) -> None:
+    load_task(write_task(tmp_path, {"mutants/pets.py": policy}))
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("def solved(view):\n    yield\n", r"pets\.py: expected a function solve\(view\)"),
+        ("x = 1\ndef solve(view:\n", r"pets\.py:2: cannot be loaded: SyntaxError"),
+        ("x = " + "(" * 5000, r"pets\.py(:1)?: cannot be loaded: "),
+        ("x = 1\n" * 300_000, r"pets\.py: cannot be loaded: LargeSourceError"),
+    ],
+)
+def test_what_is_no_policy_is_named(tmp_path: Path, policy: str, expected: str) -> None:
+    with pytest.raises(TaskError, match=expected):
+        load_task(write_task(tmp_path, {"mutants/pets.py": policy}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,8 @@ PASSED = "AGENTGYM_TASK_VARIABLES"
 
 _SIZES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
 _NETWORKS = {"public": "open", "no-network": "none", "allowlist": "allowlist"}
-_TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*+)(:-|\})")
+_MOST_STEPS = 500
 _STEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -157,7 +158,7 @@ class HarborManifest(_Table):
     verifier: _Verifier = _Verifier()
     environment: _Environment = _Environment()
     solution: _Solution = _Solution()
-    steps: tuple[_Step, ...] = ()
+    steps: tuple[_Step, ...] = Field((), max_length=_MOST_STEPS)
     artifacts: tuple[_Artifact, ...] = ()
     multi_step_reward_strategy: str = "mean"
 
@@ -311,16 +312,34 @@ def _resolved(env: Mapping[str, str], path: Path) -> dict[str, str]:
     """
     allowed = os.environ.get(PASSED, "").replace(",", " ").split()
 
-    def value(found: re.Match[str]) -> str:
-        may = any(fnmatch.fnmatchcase(found[1], pattern) for pattern in allowed)
-        given = os.environ.get(found[1], found[2]) if may else found[2]
+    def value(name: str, default: str | None) -> str:
+        may = any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed)
+        given = os.environ.get(name, default) if may else default
         if given is None:
             # Its value would be in the sandbox, with the task's network.
             hint = "which is not set" if may else f"and may not use it; add it to {PASSED}"
-            raise TaskError(f"{show_path(path)}: needs the variable {found[1]}, {hint}")
+            raise TaskError(f"{show_path(path)}: needs the variable {name}, {hint}")
         return given
 
-    return {name: _TEMPLATE.sub(value, text) for name, text in env.items()}
+    return {name: "".join(_parts(text, value)) for name, text in env.items()}
+
+
+def _parts(text: str, value: Callable[[str, str | None], str]) -> Iterator[str]:
+    """Yield the parts of a text, with values in place of variables, in linear time."""
+    done = 0
+    for found in _VARIABLE.finditer(text):
+        if found.start() < done:  # a part of a default
+            continue
+        end, default = found.end(), None
+        if found[2] == ":-":
+            end = text.find("}", found.end()) + 1
+            if not end:
+                break
+            default = text[found.end() : end - 1]
+        yield text[done : found.start()]
+        yield value(found[1], default)
+        done = end
+    yield text[done:]
 
 
 def _user(user: str | int | None) -> str:

@@ -16,6 +16,7 @@ from typing import Final, Literal
 from agentgym.errors import TaskError
 from agentgym.formats.osworld import SCHEMA
 from agentgym.formats.osworld.checkout import Checkout
+from agentgym.formats.pointers import must_be_imported
 from agentgym.manifest import Manifest, load_toml
 
 SUITE: Final = "osworld"
@@ -46,8 +47,9 @@ def read_pointer(folder: Path) -> Pointer:
     """Return the pointer that a folder holds.
 
     Raises:
-        TaskError: The `task.toml` is not a valid pointer.
+        TaskError: The `task.toml` is not a valid pointer, or no import has written it.
     """
+    must_be_imported(folder, "agentgym suite import osworld CHECKOUT")
     return load_toml(folder / "task.toml", Pointer, TaskError)
 
 

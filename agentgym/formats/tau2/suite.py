@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from agentgym.errors import TaskError
+from agentgym.formats.pointers import must_be_imported
 from agentgym.formats.tau2 import SCHEMA
 from agentgym.formats.tau2.checkout import Checkout
 from agentgym.manifest import Manifest, load_toml
@@ -48,8 +49,9 @@ def read_pointer(folder: Path) -> Pointer:
     """Return the pointer that a folder holds.
 
     Raises:
-        TaskError: The `task.toml` is not a valid pointer.
+        TaskError: The `task.toml` is not a valid pointer, or no import has written it.
     """
+    must_be_imported(folder, "agentgym suite import tau2 CHECKOUT")
     return load_toml(folder / "task.toml", Pointer, TaskError)
 
 

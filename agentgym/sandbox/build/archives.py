@@ -21,8 +21,8 @@ from typing import Any
 from agentgym.errors import MissingExtraError, SandboxError
 from agentgym.records import Json, bounds
 from agentgym.regular_file import read_regular
+from agentgym.sandbox.build.tar_members import BoundedMember, Room
 from agentgym.sandbox.images import ARCHITECTURE, ImageLayout, Layer
-from agentgym.sandbox.tar_members import BoundedMember, Room
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PULL_S = 1800.0

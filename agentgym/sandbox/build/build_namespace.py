@@ -7,6 +7,7 @@ its processes and mounts outlive it, however it ends. Standard library only.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import ctypes
 import json
@@ -14,6 +15,7 @@ import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tarfile
@@ -28,6 +30,8 @@ FAILED = 125
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND = 1, 2, 4, 8, 32, 4096
 _DETACH = 2
 _PR_CAPBSET_DROP = 24
+_PR_SET_SECCOMP, _MODE_FILTER = 22, 2
+_LANDLOCK_CREATE, _LANDLOCK_RESTRICT, _LANDLOCK_ABSTRACT_SOCKETS = 444, 446, 1
 _NEW_MOUNTS = 0x00020000
 # dpkg and build commands need these: the capabilities of `docker build` without device creation.
 _CAPABILITIES = {0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 29, 31}
@@ -104,14 +108,28 @@ def run(
     env: Mapping[str, str],
     cwd: str,
     user: str,
+    is_own: bool,
+    calls: str,
 ) -> int:
-    """Run a command in the image, with the host's network."""
+    """Run a command in the image, with the host's network.
+
+    Args:
+        lowers: Folders of the image's layers, topmost first.
+        upper: Folder for the new layer.
+        output: File for the new layer's tar.
+        argv: The command.
+        env: Its variables, but for those that the network needs.
+        cwd: Its working directory.
+        user: Its user.
+        is_own: Whether it may use the credentials of this user.
+        calls: The system call filter in base64; empty for none.
+    """
     made: list[str] = []
     with _overlay(lowers, upper) as root:
-        lent = _furnish(root, made)
+        lent = _furnish(root, made, is_own)
         child = os.fork()
         if child == 0:
-            _become(root, argv, {**env, **lent}, cwd, user)
+            _become(root, argv, {**env, **lent}, cwd, user, base64.b64decode(calls))
         status = _wait(child)
     # The overlay is unmounted, so the layer must lose the files that only served as mount points.
     for path in reversed(made):
@@ -169,12 +187,13 @@ def _inside(root: str) -> Iterator[None]:
         os.close(here)
 
 
-def _furnish(root: str, made: list[str]) -> dict[str, str]:
+def _furnish(root: str, made: list[str], is_own: bool) -> dict[str, str]:
     """Mount the file systems that a command needs; return the variables for network access.
 
     Args:
         root: The mounted overlay.
         made: Receives the paths that exist only as mount points or to keep services from starting.
+        is_own: Whether the command may use the credentials of this user.
     """
     for path in ("/proc", "/dev", "/run", _LENT):
         if not os.path.isdir(root + path):
@@ -189,7 +208,7 @@ def _furnish(root: str, made: list[str]) -> dict[str, str]:
             _mount("", path, "", _BIND | _REMOUNT | _RDONLY | _NOSUID | _NODEV | _NOEXEC)
     _devices(f"{root}/dev")
     _mount("tmpfs", root + _LENT, "tmpfs", _NOSUID | _NODEV, "mode=755,size=16m")
-    lent = host_network.lay(Path(root + _LENT), _LENT, Path(root))
+    lent = host_network.lay(Path(root + _LENT), _LENT, Path(root), with_credentials=is_own)
     with _inside(root):
         _cover("/etc/resolv.conf", f"{_LENT}/resolv.conf", made)
         if os.path.exists(f"{_LENT}/sources.list"):
@@ -245,10 +264,17 @@ def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -
 # --- the command -----------------------------------------------------------------------------
 
 
-def _become(root: str, argv: list[str], env: dict[str, str], cwd: str, user: str) -> None:
+def _become(
+    root: str, argv: list[str], env: dict[str, str], cwd: str, user: str, calls: bytes
+) -> None:
     """Replace this process by the command; never return."""
     try:
+        # The lock of the build is inherited, and a command could let go of it.
+        os.closerange(3, 1 << 20)
         _leave_host(root)
+        _scope()
+        if calls:
+            _filter(calls)
         account = copying.account(user)
         os.chdir(cwd)
         os.setsid()
@@ -273,6 +299,26 @@ def _leave_host(root: str) -> None:
     if _libc.unshare(_NEW_MOUNTS) or _libc.pivot_root(b".", b".") or _libc.umount2(b".", _DETACH):
         raise OSError(ctypes.get_errno(), "cannot leave the host's root")
     os.chdir("/")
+
+
+def _scope() -> None:
+    """Keep abstract sockets of the host out of reach, which have no path and no owner.
+
+    Older kernels than 6.12 cannot do that; see landlock(7).
+    """
+    attributes = struct.pack("=QQQ", 0, 0, _LANDLOCK_ABSTRACT_SOCKETS)
+    rules = _libc.syscall(_LANDLOCK_CREATE, attributes, len(attributes), 0)
+    if rules >= 0:
+        _libc.syscall(_LANDLOCK_RESTRICT, rules, 0)
+        os.close(rules)
+
+
+def _filter(program: bytes) -> None:
+    """Install a system call filter. Setuid programs still work, because this process is root."""
+    instructions = ctypes.create_string_buffer(program, len(program))
+    filters = struct.pack("@HP", len(program) // 8, ctypes.addressof(instructions))
+    if _libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, filters, 0, 0):
+        raise OSError(ctypes.get_errno(), "the kernel refuses the system call filter")
 
 
 def _wait(child: int) -> int:

@@ -8,6 +8,7 @@ that folder and continues after the last finished step.
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import gzip
 import os
@@ -37,6 +38,7 @@ from agentgym.sandbox.build.plan import (
 from agentgym.sandbox.build.settings import PATH, Settings
 from agentgym.sandbox.build.worker import Worker
 from agentgym.sandbox.images import Image, ImageLayout, Layer
+from agentgym.sandbox.seccomp import filter_program, outer_program
 from agentgym.threads import to_thread
 
 T = TypeVar("T")
@@ -210,7 +212,7 @@ class _Build:
             self._tell(f"{shown}  (cached)")
         else:
             self._tell(shown)
-        layers, config = done or self._do(action)
+        layers, config = done or self._do(step)
         if done is None:
             self._layout.finish_step(step.digest, layers, config)
         if config:
@@ -218,8 +220,8 @@ class _Build:
         self._layers += [layer for layer in layers if not _is_empty(layer)]
         return layers if done is None else None
 
-    def _do(self, action: object) -> tuple[tuple[Layer, ...], dict[str, Json]]:
-        match action:
+    def _do(self, step: Step) -> tuple[tuple[Layer, ...], dict[str, Json]]:
+        match action := step.action:
             case Scratch():
                 return (), {}
             case Pull():
@@ -231,7 +233,7 @@ class _Build:
             case Copy():
                 return self._copy(action), {}
             case Run():
-                return self._run(action), {}
+                return self._run(action, step.is_own), {}
             case _:
                 path = self._settings.workdir
                 return self._over("workdir", _FILES_S, path=path), {}
@@ -262,8 +264,9 @@ class _Build:
             mode=action.mode,
         )
 
-    def _run(self, action: Run) -> tuple[Layer, ...]:
+    def _run(self, action: Run, is_own: bool) -> tuple[Layer, ...]:
         settings = self._settings
+        calls = outer_program() if is_own else filter_program()
         shell = ("/bin/sh", "-c") if action.as_root else settings.shell
         return self._over(
             "run",
@@ -272,6 +275,8 @@ class _Build:
             env={"PATH": PATH, **action.env, **settings.env},
             cwd="/" if action.as_root else settings.workdir or "/",
             user="root" if action.as_root else settings.user or "root",
+            is_own=is_own,
+            calls=base64.b64encode(calls or b"").decode(),
         )
 
     def _over(self, op: str, timeout_s: float, **arguments: Json) -> tuple[Layer, ...]:

@@ -9,6 +9,7 @@ does not change. Standard library only: this runs in the namespace of a build, s
 from __future__ import annotations
 
 import configparser
+import fnmatch
 import os
 import re
 import subprocess
@@ -21,22 +22,50 @@ _CERTIFICATES = (
     "NODE_EXTRA_CA_CERTS",
 )
 _BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+_USER_INFO = re.compile(r"""(?<=://)[^/\s"']*@|[^/\s"'=:@]+:[^/\s"']*@""")
+"""Name and password before a host."""
+_NPM_SECRET = re.compile(
+    r"^[^=\n]*(auth|password|username|email|token|otp|cert|key)[^=\n]*=", re.IGNORECASE
+)
+"""Settings of npm that identify a user; see npmrc(5)."""
 _APT_WANTED = re.compile(r"^Acquire::(https?|ftp|Retries|Check-|ForceIPv)")
 # One-line format (sources.list(5)): type, options, address, suite, components.
 _ENTRY = re.compile(r"^deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s*(.*)$")
 
 
-def lay(folder: Path, seen_as: str, image: Path) -> dict[str, str]:
+def lay(folder: Path, seen_as: str, image: Path, *, with_credentials: bool) -> dict[str, str]:
     """Fill a folder with the configuration that gives a step the host's network access.
 
     Args:
         folder: Empty; on a file system outside the layer.
         seen_as: Its path in the image.
         image: The image's root, which tells the distribution.
+        with_credentials: Whether the step may know passwords and tokens. A step that a stranger
+            wrote could send them anywhere.
 
     Returns:
         The variables that point programs to the folder.
     """
+    env = _laid(folder, seen_as, image)
+    if with_credentials:
+        return env
+    allowed = os.environ.get("AGENTGYM_TASK_VARIABLES", "").replace(",", " ").split()
+    (folder / "auth.conf").unlink(missing_ok=True)
+    for name in ("apt.conf", "sources.list", "pip.conf", "npmrc"):
+        if (file := folder / name).exists():
+            lines = file.read_text("utf-8", "replace").splitlines(keepends=True)
+            kept = (line for line in lines if name != "npmrc" or not _NPM_SECRET.search(line))
+            file.write_text(_USER_INFO.sub("", "".join(kept)))
+    return {
+        name: value
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed)
+        else _USER_INFO.sub("", value)
+        for name, value in env.items()
+    }
+
+
+def _laid(folder: Path, seen_as: str, image: Path) -> dict[str, str]:
+    """Fill a folder as `lay` does, with all credentials."""
     env = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES}
     _copy("/etc/resolv.conf", folder / "resolv.conf")
     bundle = next((p for p in map(os.environ.get, _CERTIFICATES) if p and os.path.isfile(p)), None)

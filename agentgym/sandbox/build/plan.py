@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -120,12 +120,22 @@ Action: TypeAlias = Base | Run | Copy | Configure
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: its action, its title and the line of the recipe behind it."""
+    """One step.
+
+    Attributes:
+        digest: Name of the layer that it makes.
+        action: What it does.
+        title: Title to show.
+        where: File and line of the recipe behind it.
+        is_own: Whether it is of a recipe in this user's catalogues. Others, such as the steps of a
+            task's Dockerfile, get no credentials.
+    """
 
     digest: str
     action: Action
     title: str
     where: str
+    is_own: bool = False
 
     @property
     def makes_layer(self) -> bool:
@@ -143,6 +153,10 @@ class Plan:
     def name(self) -> str:
         """Name of the image: the digest of the last step."""
         return self.steps[-1].digest
+
+    def as_own(self) -> Plan:
+        """Return the plan with all its steps marked as those of a recipe of the catalogues."""
+        return Plan(tuple(replace(step, is_own=True) for step in self.steps))
 
     def then(self, action: Action, title: str, where: str) -> Plan:
         """Return the plan with one more step."""

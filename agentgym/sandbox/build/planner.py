@@ -52,7 +52,7 @@ def plan_recipe(folder: Path, manifest: RecipeManifest, find_plan: FindPlan) -> 
     Raises:
         SandboxError: The recipe is invalid or uses an unsupported feature; names file and line.
     """
-    return _Planner(folder, manifest, find_plan).plan()
+    return _Planner(folder, manifest, find_plan).plan().as_own()
 
 
 def with_packages(

@@ -14,6 +14,8 @@ import stat
 import tarfile
 from collections.abc import Iterator
 
+from .tar_members import BoundedMember
+
 OPAQUE = "user.overlay.opaque"
 _OVERLAY = ("user.overlay.", "trusted.")
 _WHITEOUT = ".wh."
@@ -101,7 +103,7 @@ def unpack(file: str, folder: str) -> None:
         tarfile.TarError: The file is not a tar, or is damaged.
     """
     os.mkdir(folder, 0o755)
-    with tarfile.open(file, "r:*", encoding="utf-8") as archive:
+    with tarfile.open(file, "r:*", encoding="utf-8", tarinfo=BoundedMember) as archive:
         # Set as an attribute, which Pythons without filters (before 3.11.4) ignore.
         archive.extraction_filter = lambda member, _: member
         os.chroot(folder)

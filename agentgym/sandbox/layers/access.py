@@ -29,9 +29,9 @@ _KEPT = 4
 # so the package is entered by name, without the imports of its own start.
 _CHILD = """
 import sys, types
-for name in ("agentgym", "agentgym.sandbox", "agentgym.sandbox.layers"):
+for name in ("agentgym", "agentgym.sandbox"):
     sys.modules[name] = types.ModuleType(name)
-    sys.modules[name].__path__ = [sys.argv[1]] if name.endswith("layers") else []
+    sys.modules[name].__path__ = [sys.argv[1]] if name.endswith("sandbox") else []
 from agentgym.sandbox.layers.operations import serve
 serve()
 """
@@ -110,7 +110,7 @@ class LayerAccess:
         return subprocess.Popen(
             [
                 *("unshare", "-Ur", sys.executable, "-I", "-S"),
-                *("-c", _CHILD, os.path.dirname(__file__)),
+                *("-c", _CHILD, os.path.dirname(os.path.dirname(__file__))),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
+from agentgym.sandbox.build.tar_members import HOLES, BoundedMember
 from agentgym.sandbox.layers.attributes import attributes, is_keyword
 from agentgym.sandbox.layers.holes import data_parts
 from agentgym.sandbox.layers.stack import is_opaque
@@ -29,6 +30,7 @@ _XATTR, _OPAQUE = "SCHILY.xattr.", "AGENTGYM.opaque"
 _KEPT_ATTRIBUTES = ("user.", "security.capability", "system.posix_acl_")
 _APPARENT_BYTES = 1 << 40
 _DEADLINE_S = 20.0
+_RECORD_BYTES = 128
 _TIME = re.compile(r"(-?)([0-9]{1,12})(?:\.([0-9]*))?")
 _NS = 10**9
 # The largest id of a guest with a user namespace; the number that stands for no id in the kernel.
@@ -233,7 +235,9 @@ def _add_file(
 
 def _parts(file: int, size: int, budget: _Budget) -> Iterator[tuple[int, int]]:
     """Yield (start, length) of the data between the holes of a file, within a budget."""
-    for start, length in data_parts(file, size):
+    for number, (start, length) in enumerate(data_parts(file, size)):
+        if number >= HOLES:
+            raise _too_much(f"a file has more than {HOLES} parts between holes")
         budget.data(length + 32)
         yield start, length
     os.lseek(file, 0, os.SEEK_SET)
@@ -266,6 +270,13 @@ class _Sparse:
 # --- from an archive to a layer --------------------------------------------------------------
 
 
+class _Member(BoundedMember):
+    """An entry of such an archive; a global header would count for each entry after it."""
+
+    header_bytes = 4 << 20
+    refused = (*BoundedMember.refused, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+
+
 def unpack(
     source: str,
     layer: str,
@@ -290,11 +301,12 @@ def unpack(
     files: set[str] = set()
     later: list[Callable[[], None]] = []
     try:
-        with tarfile.open(source, mode="r:", encoding="utf-8") as archive:
+        with tarfile.open(source, mode="r:", encoding="utf-8", tarinfo=_Member) as archive:
             for member in archive:
                 budget.entry()
+                budget.data(_RECORD_BYTES * len(member.pax_headers))
                 later.append(_take(archive, member, layer, folders, files, opaque, first_id))
-    except (tarfile.TarError, ValueError, EOFError) as error:
+    except (tarfile.TarError, ValueError, EOFError, RecursionError) as error:
         raise OSError(errno.EINVAL, f"the archive is damaged: {error}") from error
     # Last and deepest first, because writing into a directory changes its times.
     try:
