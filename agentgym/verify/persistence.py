@@ -48,7 +48,11 @@ _PLACES: Final = (
         rf"|(?:/usr/lib|/usr/local/lib|{_HOME}\.local/lib)/(?:[^/]+/)?(?:site|dist)-packages/"
         r"(?:sitecustomize\.py|usercustomize\.py|[^/]+\.pth)",
     ),
-    ("is read by a program of the system", r"/etc/(?:[^/]+/)*[^/]+\.d/.+"),
+    (
+        "is read by a program of the system",
+        r"/etc/(?:[^/]+/)*[^/]+\.d/.+"
+        r"|/etc/(?:fstab|crypttab|exports|hosts\.(?:allow|deny)|nologin|sysctl\.conf)",
+    ),
 )
 _WHAT: Final = re.compile("|".join(f"(?P<p{n}>{places})" for n, (_, places) in enumerate(_PLACES)))
 # Programs that read a folder leave these out.

@@ -51,6 +51,7 @@ def left(path: str, entry: Entry | bytes | str, allow: tuple[str, ...] = ()) -> 
         ("/usr/local/lib/python3.13/dist-packages/tidy.pth", "is loaded into every"),
         ("/etc/udev/rules.d/99-tidy.rules", "is read by a program of the system"),
         ("/etc/apt/apt.conf.d/99tidy", "is read by a program of the system"),
+        ("/etc/hosts.deny", "is read by a program of the system"),
     ],
 )
 def test_a_file_that_acts_later_is_named(path: str, says: str) -> None:
