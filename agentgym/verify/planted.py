@@ -69,8 +69,8 @@ def planted(before: FileTree, after: FileTree, folder: str) -> str:
 def new_command(before: FileTree, after: FileTree, path: str) -> str:
     """Return a setting of a configuration of Git that makes it run something, and is new.
 
-    The text is empty if there is none, also if the file is too large or no regular file: Git
-    then has its own limits.
+    The text is empty if no setting is of that kind, and if the file is too large to be read or is
+    not a regular file.
 
     Args:
         before: The files as the agent found them.

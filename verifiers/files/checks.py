@@ -302,8 +302,8 @@ def rest_kept(
             everything below it.
         allow: Globs of paths at which the task asks for a file that acts later.
         ports: TCP ports on which the task asks for a process that listens.
-        shared: Globs of files among those that may change that other users need: whoever could read
-            or run such a file still can.
+        shared: Globs of files among those that may change that other users need: who could read or
+            run them before still can.
     """
     lost = [
         change
