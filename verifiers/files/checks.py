@@ -285,7 +285,7 @@ def rest_kept(
     New files may be anywhere, since a backup, a cache or an editor's file destroys nothing. If the
     task forbids new files, use `only_changed`. The listed files may change, but must not become
     writable for everyone, or unreadable for their owner, if they were not so before. Nor must a new
-    file be writable for everyone, outside of /tmp, /var/tmp, /root, /run and /dev.
+    file or folder be writable for everyone, outside of /tmp, /var/tmp, /root, /run and /dev.
 
     Nothing new may act later by itself, let somebody in or raise rights, not even where files may
     change: jobs of cron and at, services, startup files of shells and of Python, keys and accounts,
@@ -333,8 +333,9 @@ def _left_behind(evidence: Evidence, allow: Sequence[str], ports: Sequence[int])
 def _opened(evidence: Evidence, path: str) -> str:
     """Return whether others can now write to a path, or its owner can no longer read it."""
     before, after = (tree.stat(path, follow=False) for tree in (evidence.before, evidence.after))
-    if before is None and after is not None and after.kind == "file":
-        private = path.startswith(_SCRATCH)
+    if before is None and after is not None and after.kind != "link":
+        # In a folder with the sticky bit nobody can replace the files of others.
+        private = path.startswith(_SCRATCH) or (after.kind == "dir" and after.mode & 0o1000)
         return "" if private or not after.mode & 0o002 else f"{path!r:.100} is open to all"
     if before is None or after is None or before.kind != after.kind or after.kind == "link":
         return ""

@@ -128,13 +128,26 @@ def make_share(rng: random.Random, params: dict, policy: str, teams: list[str]) 
 
 
 def with_leftovers(entries: list[Entry], team: str) -> list[Entry]:
-    """Add files with the names of leftovers to a team's folder, one of them empty."""
+    """Add files with the names of leftovers to a team's folder, one of them empty.
+
+    Programs of other names, and files that are named like programs, are beside them.
+    """
     folder = next(e.path for e in entries if e.path.endswith(f"/teams/{team}"))
     names = [*LEFTOVERS, "empty"]
     added = [
         Entry(f"{folder}/{name}", "file", "teams", 0o660, name.removeprefix("empty"), 0o666)
         for name in names
     ]
+    script = "#!/usr/bin/perl\nprint 1;\n"
+    for name, mode, content in (
+        ("rename all", 0o770, script),
+        ("nightly.pl", 0o770, script),
+        ("archive.sh", 0o660, "see the folder scripts\n"),
+        ("sync.py", 0o660, "# no program any more\n"),
+    ):
+        path = f"{folder}/leftovers/{name}"
+        added.append(Entry(path, "file", "teams", mode, content, 0o666))
+    added.append(Entry(f"{folder}/leftovers", "dir", "teams", 0o2770))
     return sorted([*entries, *added], key=lambda entry: entry.path)
 
 
