@@ -112,7 +112,13 @@ def test_rights_programs_and_git(path: str, entry: Entry | bytes | str, says: st
 
 @pytest.mark.parametrize(
     ("ports", "allowed", "passes"),
-    [((), (), True), ((9999,), (), False), ((8080,), (8080,), True), ((8080, 22), (8080,), False)],
+    [
+        ((), (), True),
+        ((5970, 5980), (), True),
+        ((9999,), (), False),
+        ((8080,), (8080,), True),
+        ((8080, 22), (8080,), False),
+    ],
 )
 def test_rest_kept_refuses_a_listening_process(
     ports: tuple[int, ...], allowed: tuple[int, ...], passes: bool

@@ -24,6 +24,8 @@ from agentgym.verify.persistence import persistent
 _TEXT_BYTES = 2**20
 # Files below these are scratch files, whatever their mode is.
 _SCRATCH = ("/tmp/", "/var/tmp/", "/root/", "/run/", "/dev/")
+# The control server of a desktop listens here, beside programs of its session.
+_DESKTOP_PORT = 5970
 _PATTERN_BYTES = 64 * 2**10
 _FILE_BYTES = 64 * 2**20
 _KINDS = ("file", "dir", "link")
@@ -324,6 +326,8 @@ def rest_kept(
 def _left_behind(evidence: Evidence, allow: Sequence[str], ports: Sequence[int]) -> str:
     if left := persistent(evidence.before, evidence.after, evidence.changes, allow):
         return left
+    if any(_DESKTOP_PORT in process.tcp_ports for process in evidence.processes):
+        return ""
     for process in evidence.processes:
         if open_ports := sorted({*process.tcp_ports} - {*ports}):
             return f"{_brief(' '.join(process.argv))} still listens on port {open_ports[0]}"
