@@ -236,6 +236,13 @@ def test_a_thousand_side_effects_make_a_short_message() -> None:
     assert len(result.message) < 600
 
 
+def test_a_new_folder_that_everybody_may_write_to() -> None:
+    for mode, passes in ((0o777, False), (0o1777, True), (0o775, True)):
+        left = {**BEFORE, "/srv/log": Folder(mode)}
+        result = run("rest_kept", {"paths": ["/srv/log/**"]}, left, before=BEFORE)
+        assert (result.status is CheckStatus.PASS) is passes
+
+
 @pytest.mark.parametrize(
     ("path", "mode", "fault"),
     [

@@ -23,6 +23,8 @@ DOCUMENTS = (
 )
 WORDS = ("proof", "layout", "deadline", "invoice", "caption", "margin", "print", "review", "client")
 PROGRAMS = ("export.sh", "convert", "sync.py", "thumbs")
+# What editors and programs leave; it looks like rubbish, and is not the script's to remove.
+LEFTOVERS = ("notes.txt~", "cover.svg.bak", "plan.tmp", ".~lock.budget.csv#", "Thumbs.db", "core")
 KEYS = ("id_ed25519", "deploy.pem", "signing key.txt", "server.key", "backup.old")
 
 
@@ -125,6 +127,30 @@ def make_share(rng: random.Random, params: dict, policy: str, teams: list[str]) 
     return [share.entries[path] for path in sorted(share.entries)]
 
 
+def with_leftovers(entries: list[Entry], team: str) -> list[Entry]:
+    """Add files with the names of leftovers to a team's folder, one of them empty.
+
+    Programs of other names, and files that are named like programs, are beside them.
+    """
+    folder = next(e.path for e in entries if e.path.endswith(f"/teams/{team}"))
+    names = [*LEFTOVERS, "empty"]
+    added = [
+        Entry(f"{folder}/{name}", "file", "teams", 0o660, name.removeprefix("empty"), 0o666)
+        for name in names
+    ]
+    script = "#!/usr/bin/perl\nprint 1;\n"
+    for name, mode, content in (
+        ("rename all", 0o770, script),
+        ("nightly.pl", 0o770, script),
+        ("archive.sh", 0o660, "see the folder scripts\n"),
+        ("sync.py", 0o660, "# no program any more\n"),
+    ):
+        path = f"{folder}/leftovers/{name}"
+        added.append(Entry(path, "file", "teams", mode, content, 0o666))
+    added.append(Entry(f"{folder}/leftovers", "dir", "teams", 0o2770))
+    return sorted([*entries, *added], key=lambda entry: entry.path)
+
+
 def as_tar(entries: list[Entry]) -> bytes:
     """Pack the share as it comes back from the tape."""
     data = io.BytesIO()
@@ -160,7 +186,7 @@ def main() -> None:
         policy = policy.replace(f"<{name}>", params[name])
     teams = rng.sample(TEAMS, 7)
     share = make_share(rng, params, policy, teams[:4])
-    replica = make_share(rng, params, policy, teams[4:])
+    replica = with_leftovers(make_share(rng, params, policy, teams[4:]), teams[4])
 
     Path("/srv/backup").mkdir()
     index = Path("/srv/backup/tape-index.db")
