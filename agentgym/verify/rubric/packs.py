@@ -1,7 +1,8 @@
 """Check packs: folders ``verifiers/<pack>/`` with documented check functions.
 
 The module owns the file format ``agentgym.pack/1``. It loads check modules by path (a pack's, or
-the ``checks.py`` beside a task's rubric) and defines which functions in them are checks.
+the ``checks.py`` beside a task's rubric) and defines which functions in them are checks. A check
+module may import the modules beside it, so a large pack has a module for each subject.
 """
 
 from __future__ import annotations
@@ -62,14 +63,17 @@ def load_pack(folder: Path) -> Pack:
 
 
 def load_checks(path: Path) -> Mapping[str, Check]:
-    """Return the checks of a module: its own plain functions without a leading underscore.
+    """Return the checks of a module: its plain functions without a leading underscore.
 
-    A module is executed once, and again only after its file has changed.
+    They are its own, or those of a module beside it (``from .workbooks import cells``). A module
+    is executed once, and again only after a module of its folder has changed.
 
     Raises:
         VerifierError: The file is missing, or executing it raised.
     """
-    return _load(path.absolute(), _changed_ns(path))
+    beside = sorted(path.parent.glob("*.py"))
+    changed = [(one.name, _changed_ns(one)) for one in (path, *beside)]
+    return _load(path.absolute(), tuple(changed))
 
 
 def find_check(use: str, checks_folder: Path) -> Check:
@@ -134,12 +138,12 @@ def _load_manifest(path: Path, changed_ns: int) -> PackManifest:
 
 
 @functools.lru_cache(maxsize=256)
-def _load(path: Path, changed_ns: int) -> Mapping[str, Check]:
-    module = execute(path, VerifierError)
+def _load(path: Path, changed: tuple[tuple[str, int], ...]) -> Mapping[str, Check]:
+    module = execute(path, VerifierError, is_package=True)
     return {
         name: value
         for name, value in vars(module).items()
         if inspect.isfunction(value)
-        and value.__module__ == module.__name__
+        and f"{value.__module__}.".startswith(f"{module.__name__}.")
         and not name.startswith("_")
     }
