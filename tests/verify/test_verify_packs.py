@@ -109,7 +109,7 @@ def test_the_line_is_told_at_which_a_module_of_a_pack_breaks(
     )
     monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path))
     _, checks = bind_folder(tmp_path, {})
-    assert checks["a"](evidence(answer="{")).message.endswith("(cells.py:3)")
+    assert checks["a"](evidence({}, answer="{")).message.endswith("(cells.py:3)")
 
 
 def test_no_bytecode_is_left_in_the_authors_folder(

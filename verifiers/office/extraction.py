@@ -1,4 +1,4 @@
-"""What an office document holds, read by a process with limits."""
+"""The contents of an office document, read by a process with limits."""
 
 from __future__ import annotations
 
