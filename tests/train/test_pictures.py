@@ -41,13 +41,13 @@ from agentgym.records import Observation, ObservationLimits, ToolSpec, Verdict
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.adhoc import lay_down
 from agentgym.task.load import load_task
+from agentgym.train.branch_points import BranchAt, TreeConfig
 from agentgym.train.packing import pack
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.rollouts import Assignment, Rollouts
 from agentgym.train.samples import read_sequence
 from agentgym.train.sampling.sampler import Completion, Sampler
 from agentgym.train.templates.pictures import PictureTemplate
-from agentgym.train.trees import BranchAt, TreeConfig
 
 PLACEHOLDERS = ("<picture>", "<|image_pad|>")
 RED, BLUE = (np.full((28, 28, 3), colour, np.uint8) for colour in ((255, 0, 0), (0, 0, 255)))

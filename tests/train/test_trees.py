@@ -20,10 +20,16 @@ from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision, Generation, TokenTrace
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.train.batches import build_batch
+from agentgym.train.branch_points import (
+    BranchAt,
+    TreeConfig,
+    is_like,
+    surprise,
+)
 from agentgym.train.config import Advantage
 from agentgym.train.datasets.native import PAIRS, read_tokens
 from agentgym.train.rollouts import Assignment, Rollouts
-from agentgym.train.trees import BranchAt, TreeConfig, _is_like, play_tree, surprise
+from agentgym.train.trees import play_tree
 
 CALLS = [
     Action("message_user", {"text": "What is the order number?"}),
@@ -173,8 +179,8 @@ def test_equal_calls_get_no_fork(shop):
 )
 def test_calls_that_nearly_agree_are_alike_if_asked_for(one, other, likeness, alike):
     calls = Action("bash", one), Action("bash", other)
-    assert _is_like(*calls, likeness) is _is_like(*reversed(calls), likeness) is alike
-    assert not _is_like(calls[0], Action("shell", one), likeness)
+    assert is_like(*calls, likeness) is is_like(*reversed(calls), likeness) is alike
+    assert not is_like(calls[0], Action("shell", one), likeness)
 
 
 def test_nearly_equal_calls_get_one_fork(shop):
