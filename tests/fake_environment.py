@@ -1,7 +1,7 @@
 """An environment without a computer: says things back, and is won by submitting its word.
 
 Stands in for `agentgym.env.environment.Environment` and its episodes where only the Gymnasium
-side is tested; `test_env_fake.py` holds it to the same rules.
+side is tested; `test_fake_environment.py` holds it to the same rules.
 """
 
 from dataclasses import dataclass
