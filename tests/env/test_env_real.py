@@ -1,4 +1,4 @@
-"""A real task in a real sandbox: actions that are none, and more changes than are looked through."""
+"""A real task in a real sandbox: junk as actions, and more changes than are looked through."""
 
 import pytest
 
