@@ -345,7 +345,7 @@ cycle.append(cycle)
 
 def test_environments_that_are_left_open_do_not_disturb_the_end():
     done = subprocess.run(
-        [sys.executable, "-c", DROPPED_AT_EXIT, str(Path(__file__).parent)],
+        [sys.executable, "-c", DROPPED_AT_EXIT, str(Path(__file__).parents[1])],
         capture_output=True,
         text=True,
         timeout=60,
