@@ -22,7 +22,7 @@ from agentgym.sandbox.layers.delta_format import (
     set_time,
 )
 from agentgym.sandbox.layers.holes import data_parts
-from agentgym.sandbox.layers.stack import is_opaque
+from agentgym.sandbox.layers.stack import is_opaque, is_whiteout
 
 
 def pack(
@@ -86,7 +86,7 @@ def _add(
     member.mode = stat.S_IMODE(info.st_mode)
     member.uid, member.gid = max(0, info.st_uid - first_id), max(0, info.st_gid - first_id)
     member.type = _kind(info.st_mode)
-    if member.type != tarfile.SYMTYPE and not _is_whiteout(info):
+    if member.type != tarfile.SYMTYPE and not is_whiteout(info):
         member.pax_headers = _attributes(path, opaque, budget)
     set_time(member, info.st_mtime_ns)
     if member.type == tarfile.SYMTYPE:
@@ -117,10 +117,6 @@ def _kind(mode: int) -> bytes:
             return kind
     # Tar has no type for a socket, and its listener has ended.
     return tarfile.FIFOTYPE if stat.S_ISSOCK(mode) else tarfile.REGTYPE
-
-
-def _is_whiteout(info: os.stat_result) -> bool:
-    return stat.S_ISCHR(info.st_mode) and info.st_rdev == 0
 
 
 def _attributes(path: str, opaque: str, budget: Budget) -> dict[str, str]:
