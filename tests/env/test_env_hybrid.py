@@ -15,7 +15,7 @@ from agentgym.env.spec import load_env_spec
 from agentgym.errors import ConfigError, TaskError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect
-from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.branch import branch_episodes
 from agentgym.rollout.replay import Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
@@ -146,7 +146,7 @@ async def test_it_is_recorded_repeated_and_branched(root, tmp_path, provider):
     run, result = await recorded(tmp_path, provider, SOLUTION)
     assert result.verdict.score == 1.0
     assert await verify_episode(run, 1, provider) == Verification()
-    branch = await branch_episode(run, 1, 1, "noop", provider)
+    (branch,) = await branch_episodes(run, 1, 1, ["noop"], provider)
     kept = [[h.id for h in step.events] for step in run.steps(branch)]
     assert kept == [["file", "lost", "flaky", "carried"], []]
     assert run.episode(branch).verdict.scored
@@ -286,7 +286,7 @@ async def test_a_record_holds_a_picture_once_and_repeats_it(root, tmp_path, prov
     assert len(images) == 1
     assert await verify_episode(run, 1, provider) == Verification()
     # A branch goes on where the name is known.
-    branch = await branch_episode(run, 1, 1, run.episode(1).plan.agent, provider)
+    (branch,) = await branch_episodes(run, 1, 1, [run.episode(1).plan.agent], provider)
     posted = run.steps(branch)[1].observation
     assert posted.effect is Effect.CHANGED and posted.image is not None
     run.close()
