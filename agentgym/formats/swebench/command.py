@@ -46,17 +46,13 @@ def import_suite(
     Images are built when the tasks first run.
     """
     from agentgym import catalogue
-    from agentgym.cli.console import stderr_console, stdout_console
+    from agentgym.cli.console import stderr_console, stdout_console, teller
     from agentgym.errors import AgentGymError, NotFoundError
     from agentgym.swe.instance_files import read_instances
     from agentgym.swe.specs.table import BUNDLED, load_table
     from agentgym.swe.task_folder import folder_name
 
-    told = stderr_console()
-
-    def tell(line: str) -> None:
-        told.print(line, markup=False, soft_wrap=True)
-
+    tell = teller(stderr_console())
     found = read_instances(file, refused=tell if skip_bad else None)
     known = {instance.id: instance for instance in found}
     for wanted in instances or ():
