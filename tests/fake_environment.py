@@ -125,3 +125,8 @@ class FakeEnvironment:
 
 def make_fake(max_steps=20, **options):
     return GymEnv(FakeEnvironment(max_steps), **options)
+
+
+def say(text):
+    """Return the action that says a text."""
+    return {"tool": "say", "arguments": {"text": text}}
