@@ -86,6 +86,7 @@ def test_a_pack_may_have_a_module_for_each_subject(tmp_path: Path) -> None:
         "def filled(evidence):\n    return read()\n"
     )
     (folder / "reading.py").write_text("def read():\n    return 1\n")
+    (folder / "gone.py").symlink_to("nowhere.py")
     first = load_pack(folder).checks
     assert list(first) == ["filled"]
     assert load_pack(folder).checks["filled"] is first["filled"]
@@ -93,7 +94,7 @@ def test_a_pack_may_have_a_module_for_each_subject(tmp_path: Path) -> None:
     os.utime(folder / "reading.py", ns=(1, 1))
     assert (load_pack(folder).checks["filled"](None), first["filled"](None)) == (2, 1)
     assert sorted(path.name for path in folder.iterdir()) == [
-        *("cells.py", "checks.py", "pack.toml", "reading.py")
+        *("cells.py", "checks.py", "gone.py", "pack.toml", "reading.py")
     ]
 
 

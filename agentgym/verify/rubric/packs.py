@@ -7,8 +7,10 @@ module may import the modules beside it, so a large pack has a module for each s
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,9 +73,7 @@ def load_checks(path: Path) -> Mapping[str, Check]:
     Raises:
         VerifierError: The file is missing, or executing it raised.
     """
-    beside = sorted(path.parent.glob("*.py"))
-    changed = [(one.name, _changed_ns(one)) for one in (path, *beside)]
-    return _load(path.absolute(), tuple(changed))
+    return _load(path.absolute(), (_changed_ns(path), *_modules_beside(path.parent)))
 
 
 def find_check(use: str, checks_folder: Path) -> Check:
@@ -132,13 +132,25 @@ def _changed_ns(path: Path) -> int:
         ) from None
 
 
+def _modules_beside(folder: Path) -> list[tuple[str, int]]:
+    """Return the modules of a folder with the times at which they changed, by name."""
+    found = []
+    # A folder may be closed to this user, a link lead to nothing, a file be removed meanwhile.
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                with contextlib.suppress(OSError):
+                    found.append((entry.name, entry.stat().st_mtime_ns))
+    return sorted(found)
+
+
 @functools.lru_cache(maxsize=256)
 def _load_manifest(path: Path, changed_ns: int) -> PackManifest:
     return load_toml(path, PackManifest, VerifierError)
 
 
 @functools.lru_cache(maxsize=256)
-def _load(path: Path, changed: tuple[tuple[str, int], ...]) -> Mapping[str, Check]:
+def _load(path: Path, changed: tuple[object, ...]) -> Mapping[str, Check]:
     module = execute(path, VerifierError, is_package=True)
     return {
         name: value
