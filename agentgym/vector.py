@@ -117,19 +117,7 @@ def make(
         )
     kept = KeptStates(keep_states, keep_states_mb)
     kept.check(recorded=record is not None)
-    # The provider serves other environments of the process, too, so it stays open.
-    provider = PooledProvider(
-        shared_provider(portal(), sandbox),
-        size=_ahead(pool, len(lanes)),
-        memory_mb=spare_memory_mb(),
-        owned=False,
-    )
-    ids = {name: catalogue.with_version(name) for name in dict.fromkeys(lanes)}
-    made = {
-        name: Environment(load_built(name), provider, max_steps=max_steps, user=user)
-        for name in dict.fromkeys(ids.values())
-    }
-    each = [(ids[name], made[ids[name]]) for name in lanes]
+    provider, each = _environments(lanes, sandbox, pool, max_steps, user)
     make_lanes = partial(
         VectorEnvironment,
         [environment for _, environment in each],
@@ -144,6 +132,30 @@ def make(
         record, each, agent=record_as, sandbox=sandbox, max_steps=max_steps, kept=kept
     )
     return _recorded(make_lanes, portal().run(opening))
+
+
+def _environments(
+    lanes: Sequence[str], sandbox: str, pool: int | None, max_steps: int | None, user: str
+) -> tuple[PooledProvider, list[tuple[str, Environment]]]:
+    """Return the provider of all lanes, and for each lane the id of its task and its environment.
+
+    Raises:
+        NotFoundError: No task or no sandbox provider of that name.
+        ConfigError: Another argument is wrong.
+    """
+    # The provider serves other environments of the process, too, so it stays open.
+    provider = PooledProvider(
+        shared_provider(portal(), sandbox),
+        size=_ahead(pool, len(lanes)),
+        memory_mb=spare_memory_mb(),
+        owned=False,
+    )
+    ids = {name: catalogue.with_version(name) for name in dict.fromkeys(lanes)}
+    made = {
+        name: Environment(load_built(name), provider, max_steps=max_steps, user=user)
+        for name in dict.fromkeys(ids.values())
+    }
+    return provider, [(ids[name], made[ids[name]]) for name in lanes]
 
 
 def _lanes(tasks: str | Sequence[str], num_envs: int | None) -> list[str]:

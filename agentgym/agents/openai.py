@@ -16,12 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field, Json
 
 from agentgym.agents.batch import next_call
 from agentgym.agents.context import compose, text_tokens
+from agentgym.chat.address import Address
 from agentgym.chat.completion import Completion, Message
-from agentgym.chat.endpoint import (
-    Address,
+from agentgym.chat.endpoint import Endpoint
+from agentgym.chat.errors import (
     ContextLengthError,
     DialogueError,
-    Endpoint,
     EndpointError,
     LateReplyError,
     UnreadableReplyError,

@@ -14,18 +14,15 @@ KEY = "task_check_s"
 TASK_CHECK = Figure(KEY, "task check, the whole suite", "s", 300.0)
 
 
-async def measure_task_check(
-    figures: Figures, patterns: Sequence[str], *, provider: str = "bubblewrap"
-) -> None:
+async def measure_task_check(figures: Figures, patterns: Sequence[str]) -> None:
     """Fill ``task_check_s``: the wall time of `agentgym task check` over some tasks.
 
     Args:
         figures: Receives the figure, and a note on the amount of work.
-        patterns: Tasks to check.
-        provider: Name of the sandbox provider.
+        patterns: Tasks to check, in sandboxes of bubblewrap.
     """
     folders = task_folders(patterns)
-    stage = open_stage(provider, default_jobs())
+    stage = open_stage("bubblewrap", default_jobs())
     try:
         began_s = time.perf_counter()
         reports = await check_tasks(folders, stage, seeds=DEFAULT_SEEDS)

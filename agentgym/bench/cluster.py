@@ -12,7 +12,6 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -119,12 +118,11 @@ class ClusterRates:
         return one.per_minute / self.all[0].per_minute
 
 
-async def measure_cluster(quick: bool, workers: Sequence[int] = WORKERS) -> ClusterRates:
+async def measure_cluster(quick: bool) -> ClusterRates:
     """Play episodes with each number of workers.
 
     Args:
         quick: Whether to play fewer of them.
-        workers: The numbers.
 
     Raises:
         ConfigError: Ray cannot be started.
@@ -135,13 +133,13 @@ async def measure_cluster(quick: bool, workers: Sequence[int] = WORKERS) -> Clus
         agent = Path(name, "thinking.py")
         agent.write_text(_AGENT.format(think_s=_THINK_S))
         async with connected(LOCAL):
-            for count in workers:
+            for count in WORKERS:
                 rounds = 2 if quick else 6
                 measured.all.append(await _rate(Path(name), f"{agent}:Thinking", count, rounds))
             if find_spec("torch") is not None:
                 from agentgym.bench.cluster_rollouts import rollout_rate
 
-                for count in workers:
+                for count in WORKERS:
                     rate = await rollout_rate(count, EACH, 5 if quick else 40, _SHARE)
                     measured.rollouts[count] = rate
     return measured

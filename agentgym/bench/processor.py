@@ -8,11 +8,12 @@ read from /proc (proc_pid_stat(5)).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -27,43 +28,21 @@ def family_s(proc: Path = Path("/proc"), own: int | None = None) -> float:
         proc: Where the kernel shows processes.
         own: Id of the process; None: this one.
     """
-    children: defaultdict[int, list[int]] = defaultdict(list)
-    spent: dict[int, int] = {}
-    for path in proc.glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
-            continue
-        pid = int(path.parent.name)
-        children[int(fields[1])].append(pid)
-        # utime, stime, and those of children that it has waited for
-        spent[pid] = sum(map(int, fields[11:15]))
-    waiting, ticks = [os.getpid() if own is None else own], 0
-    while waiting:
-        pid = waiting.pop()
-        ticks += spent.get(pid, 0)
-        waiting += children[pid]
+    stats = _stats(proc)
+    family = _families(stats, [os.getpid() if own is None else own])
+    # utime, stime, and those of children that it has waited for
+    ticks = sum(sum(map(int, stats[pid][11:15])) for pid in family if pid in stats)
     return ticks / _TICKS
 
 
-def family_mb(roots: Iterable[int] | None = None, proc: Path = Path("/proc")) -> float:
+def family_mb(roots: Iterable[int] | None = None) -> float:
     """Return the proportional set size of processes and their descendants, in MB.
 
     Args:
         roots: Ids of the processes; None: this one.
-        proc: Where the kernel shows processes.
     """
-    children: defaultdict[int, list[int]] = defaultdict(list)
-    for path in proc.glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
-            continue
-        children[int(fields[1])].append(int(path.parent.name))
-    waiting, total_kb = [os.getpid()] if roots is None else list(roots), 0
-    while waiting:
-        pid = waiting.pop()
-        waiting += children[pid]
+    proc, total_kb = Path("/proc"), 0
+    for pid in _families(_stats(proc), [os.getpid()] if roots is None else roots):
         try:
             rollup = (proc / str(pid) / "smaps_rollup").read_text()
         except OSError:
@@ -71,6 +50,27 @@ def family_mb(roots: Iterable[int] | None = None, proc: Path = Path("/proc")) ->
         found = re.search(r"^Pss:\s+(\d+) kB", rollup, re.M)
         total_kb += int(found.group(1)) if found else 0
     return total_kb / 1024
+
+
+def _stats(proc: Path) -> dict[int, list[str]]:
+    """Return the fields behind the name in the `stat` of each process, by its id."""
+    stats: dict[int, list[str]] = {}
+    for path in proc.glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            stats[int(path.parent.name)] = path.read_text().rpartition(")")[2].split()
+    return stats
+
+
+def _families(stats: Mapping[int, Sequence[str]], roots: Iterable[int]) -> Iterator[int]:
+    """Yield the ids of processes and of their descendants."""
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for pid, fields in stats.items():
+        children[int(fields[1])].append(pid)
+    waiting = list(roots)
+    while waiting:
+        pid = waiting.pop()
+        waiting += children[pid]
+        yield pid
 
 
 def machine_ticks(stat: Path = Path("/proc/stat")) -> tuple[int, int]:

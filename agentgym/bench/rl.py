@@ -27,11 +27,12 @@ from agentgym.installation import missing_extra
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
+from agentgym.train.branch_points import BranchAt, TreeConfig
 from agentgym.train.curriculum import Curriculum
 from agentgym.train.engine import RolloutEngine, Surplus
 from agentgym.train.rollouts import Assignment, Group, Trajectory
 from agentgym.train.samples import EpisodeTokens
-from agentgym.train.trees import BranchAt, TreeConfig, play_tree
+from agentgym.train.trees import play_tree
 
 _TASK = "tools/largest-debtors-v1"
 _READ = {"tool": "contacts_search", "arguments": {"text": "an"}}

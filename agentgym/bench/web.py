@@ -82,18 +82,9 @@ def miniwob_pages() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-async def measure_web(quick: bool, tell: Callable[[str], None]) -> Figures:
-    """Return the figures of the browser surface on this machine.
-
-    Args:
-        quick: Whether to do fewer repetitions.
-        tell: Is told what is measured now.
-
-    Raises:
-        ConfigError: There is no browser.
-        SurfaceError: The browser does not start.
-    """
-    figures = Figures(
+def _figures() -> Figures:
+    """Return what is measured, with the targets."""
+    return Figures(
         Figure("reset_ms.p50", "reset, a context ready", "ms", 60),
         Figure("reset_cold_ms.p50", "reset, nothing made ahead", "ms", 130),
         Figure("playwright.reset_ms.p50", "  the same with Playwright alone", "ms"),
@@ -114,6 +105,20 @@ async def measure_web(quick: bool, tell: Callable[[str], None]) -> Figures:
         Figure("ratio.step", "times faster: step", "x", 8, at_least=True),
         Figure("ratio.step_nowait", "times faster: step without waits", "x", 2, at_least=True),
     )
+
+
+async def measure_web(quick: bool, tell: Callable[[str], None]) -> Figures:
+    """Return the figures of the browser surface on this machine.
+
+    Args:
+        quick: Whether to do fewer repetitions.
+        tell: Is told what is measured now.
+
+    Raises:
+        ConfigError: There is no browser.
+        SurfaceError: The browser does not start.
+    """
+    figures = _figures()
     pages = miniwob_pages()
     path = _PAGE if pages else ""
     figures.notes.append(

@@ -7,13 +7,12 @@ neither retries a stream that breaks off nor ends a stream that does not end.
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from agentgym.chat.address import Address
 from agentgym.chat.answers import ErrorAnswer
 from agentgym.chat.completion import (
     MOST_CHARACTERS,
@@ -26,18 +25,27 @@ from agentgym.chat.completion import (
     read_json,
 )
 from agentgym.chat.connections import give_back, lend
+from agentgym.chat.errors import (
+    ContentFilterError,
+    ContextLengthError,
+    DialogueError,
+    EndpointError,
+    LateReplyError,
+    LongReplyError,
+    UnreadableReplyError,
+)
 from agentgym.chat.refusals import Refusal, read_refusal, read_status
 from agentgym.chat.stream import EventStream
-from agentgym.errors import ConfigError
 from agentgym.threads import COMPUTING
 
 if TYPE_CHECKING:  # Importing it takes half a second, and most runs ask no endpoint.
     import openai
 
+__all__ = ["Address", "Endpoint", "EndpointError"]
+
 T = TypeVar("T")
 P = ParamSpec("P")
 
-OPENAI_URL = "https://api.openai.com/v1"
 CONNECT_S = 10.0
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 16.0
@@ -47,84 +55,9 @@ _SILENT_S = 15.0
 """Time in which a stream that is still coming brings something."""
 
 _LARGE_BYTES = 65536
-_MAY_BE_CONTENT = frozenset({400, 413, 422})
-"""Statuses by which content filters answer too; one request cannot tell the two causes apart."""
-
-_SPENT = frozenset({402, 429})
-"""Statuses of an account without money, and of a limit on the requests of all its clients."""
-
 _TRANSIENT = frozenset({408, 409, 425, 429})
 # openai 2 is built on httpx and openai 3 on httpx2; the names are the same in both.
 _NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "UnsupportedProtocol"})
-
-
-class EndpointError(Exception):
-    """The endpoint gave no usable reply; the caller decides whose failure that is.
-
-    Attributes:
-        status: Status of the HTTP answer that refused the request; None without such an answer.
-        reached: Whether the server was reached, and answered with something or broke off.
-    """
-
-    def __init__(self, message: str, status: int | None = None, *, reached: bool = False) -> None:
-        self.status, self.reached = status, reached or status is not None
-        super().__init__(message)
-
-
-class DialogueError(EndpointError):
-    """The endpoint works; the content of the dialogue or of the reply prevents a usable reply."""
-
-
-class ContextLengthError(DialogueError):
-    """The dialogue is longer than the model's context window."""
-
-
-class ContentFilterError(DialogueError):
-    """A filter of the server refuses what the dialogue says."""
-
-
-class UnreadableReplyError(DialogueError):
-    """The server cannot read the tool call that its model has written."""
-
-
-class EndlessReplyError(DialogueError):
-    """The reply is too long, or was not complete by the deadline."""
-
-
-class LongReplyError(EndlessReplyError):
-    """The reply is too long."""
-
-
-class LateReplyError(EndlessReplyError):
-    """The reply was not complete by the deadline; the server may be slow, or hang.
-
-    Attributes:
-        streaming: Whether it was still coming, so that the server does not hang.
-    """
-
-    def __init__(self, message: str, *, streaming: bool = False) -> None:
-        self.streaming = streaming
-        super().__init__(message)
-
-
-def may_be_content(error: EndpointError) -> bool:
-    """Whether what was sent may have kept a working server from a reply.
-
-    A reply that is not complete by the deadline is left out: the server may be slow.
-    """
-    kinds = (ContextLengthError, ContentFilterError, LongReplyError, UnreadableReplyError)
-    return isinstance(error, kinds) or error.status in _MAY_BE_CONTENT
-
-
-def is_server_failure(error: EndpointError) -> bool:
-    """Whether a server that can be reached failed at the request, for a reason that is not known.
-
-    Some servers fail at a text that they cannot parse, gateways at a reply that does not end, and
-    firewalls refuse a text with a command in it. A server that is down, or has another key or
-    model, fails at every request. The status tells of a refused content and of a spent rate.
-    """
-    known = isinstance(error, DialogueError) or error.status in _MAY_BE_CONTENT | _SPENT
-    return error.reached and not known
 
 
 class _AttemptError(Exception):
@@ -144,54 +77,6 @@ class _AttemptError(Exception):
         self.status = status
         self.reached = reached
         super().__init__(message)
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The address of an endpoint and its key.
-
-    Attributes:
-        url: Without a slash at its end.
-        key: Key that is sent as the bearer token.
-        url_from: Variable that messages name if the address may be wrong.
-        key_from: Variable that messages name if the key may be wrong.
-    """
-
-    url: str
-    key: str
-    url_from: str = "OPENAI_BASE_URL"
-    key_from: str = "OPENAI_API_KEY"
-
-    @classmethod
-    def from_environment(cls, who: str, own: str = "") -> Address:
-        """Read ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``; a local endpoint needs no key.
-
-        Args:
-            who: The component that needs an endpoint, for the message: ``"agent 'openai'"``.
-            own: Prefix of variables that take precedence: ``AGENTGYM_JUDGE`` stands for
-                ``AGENTGYM_JUDGE_BASE_URL`` and ``AGENTGYM_JUDGE_API_KEY``. A key is never sent to
-                an endpoint that was set together with another key.
-
-        Raises:
-            ConfigError: The variables name no usable endpoint.
-        """
-        names = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
-        if own and os.environ.get(f"{own}_BASE_URL", "").strip():
-            names = (f"{own}_BASE_URL", f"{own}_API_KEY")
-        elif own and os.environ.get(f"{own}_API_KEY", "").strip():
-            names = ("OPENAI_BASE_URL", f"{own}_API_KEY")
-        url, key = (os.environ.get(name, "").strip() for name in names)
-        if not key and not url:
-            raise ConfigError(
-                f"{who} has no endpoint: export OPENAI_API_KEY, "
-                f"or {own or 'OPENAI'}_BASE_URL of a local server, e.g. http://localhost:8000/v1"
-            )
-        if url and not url.startswith(("http://", "https://")):
-            raise ConfigError(
-                f"{names[0]} is {url!r}; expected an http:// or https:// address, "
-                "e.g. http://localhost:8000/v1"
-            )
-        return cls((url or OPENAI_URL).rstrip("/"), key or "none", *names)
 
 
 class Endpoint:

@@ -7,11 +7,16 @@ errors, files and models come from agents and other untrusted sources; callers n
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import TypeAlias
 
 from rich.console import Console
 
 from agentgym.eval.clean_console import CleanConsole
 from agentgym.eval.printable import clean
+
+Tell: TypeAlias = Callable[[str], None]
+"""Prints a line."""
 
 _PIPED_WIDTH = 500
 """Width in columns at which no line is folded or cut if a program reads it."""
@@ -26,6 +31,15 @@ def stdout_console() -> Console:
 def stderr_console() -> Console:
     """Return a console for progress and remarks."""
     return CleanConsole(stderr=True, highlight=False)
+
+
+def teller(console: Console) -> Tell:
+    """Return a function that prints a line on a console as it is, without folding."""
+
+    def tell(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True)
+
+    return tell
 
 
 def echo(text: str, *, is_error: bool = False) -> None:

@@ -115,7 +115,7 @@ def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
 def _run(
     store: RunStore, jobs: int | None, pool: int | None, cluster: ClusterOptions | None
 ) -> None:
-    from agentgym.cli.console import stderr_console
+    from agentgym.cli.console import stderr_console, teller
     from agentgym.cli.interruption import run_cancellable, stoppable
     from agentgym.eval.evaluate import evaluate as run_episodes
     from agentgym.eval.progress import make_progress
@@ -130,9 +130,7 @@ def _run(
         pool=settings.pool if pool is None else pool,
     )
     console = stderr_console()
-
-    def show(line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
+    show = teller(console)
 
     async def run_on_cluster(options: ClusterOptions) -> None:
         from agentgym.eval.remote import evaluate_on_cluster

@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,10 +49,9 @@ def grade_predictions(
     Called again with the same DIR, it grades what has no result yet. DIR/report.json has the fields
     of SWE-bench's report. The exit code is 1 if a prediction could not be graded.
     """
-    from agentgym.cli.console import stdout_console
     from agentgym.cli.resumable import results_folder, run_resumable
     from agentgym.errors import ConfigError
-    from agentgym.swe.prediction_grading import Fate, GradingPlan
+    from agentgym.swe.prediction_grading import GradingPlan
     from agentgym.swe.prediction_grading import grade_predictions as grade
     from agentgym.swe.specs.table import BUNDLED, load_table
 
@@ -70,26 +69,37 @@ def grade_predictions(
     numbers = itertools.count(1)
 
     def described(result: Result) -> str:
-        line = f"[{next(numbers)}/{len(plan.predictions)}] {result.instance_id}"
-        first = result.reason.partition("\n")[0]
-        # The cause of a failed build stands below its first line.
-        return (
-            f"{line}  {result.fate.value}  {result.reason if result.fate is Fate.ERROR else first}"
-        )
+        return f"[{next(numbers)}/{len(plan.predictions)}] {_described(result)}"
 
     report = run_resumable(
         sandbox,
         lambda provider, tell: grade(plan, provider, tell, lambda result: tell(described(result))),
     )
+    _tell_report(report, out / "report.json")
+    if report["error_instances"]:
+        raise typer.Exit(1)
+
+
+def _described(result: Result) -> str:
+    """Return the line of a graded prediction."""
+    from agentgym.swe.prediction_grading import Fate
+
+    # The cause of a failed build stands below its first line.
+    first = result.reason.partition("\n")[0]
+    why = result.reason if result.fate is Fate.ERROR else first
+    return f"{result.instance_id}  {result.fate.value}  {why}"
+
+
+def _tell_report(report: Mapping[str, Any], file: Path) -> None:
+    from agentgym.cli.console import stdout_console
+
     stdout_console().print(
         f"{report['resolved_instances']} of {report['submitted_instances']} resolved, "
         f"{report['unresolved_instances']} not, {report['empty_patch_instances']} empty, "
-        f"{report['error_instances']} could not be graded\n{out / 'report.json'}",
+        f"{report['error_instances']} could not be graded\n{file}",
         markup=False,
         soft_wrap=True,
     )
-    if report["error_instances"]:
-        raise typer.Exit(1)
 
 
 def _instances(path: Path, only: Sequence[str]) -> dict[str, Instance]:

@@ -87,20 +87,12 @@ def replay(
     from agentgym.cli.transcript import episode_table
     from agentgym.record.store import RunStore
 
-    if episode is None and (verify or branch is not None):
-        raise ConfigError("--verify and --branch need an EPISODE; RUN alone lists them")
-    if har is not None and (episode is None or verify or branch is not None):
-        raise ConfigError("--har needs an EPISODE, and neither --verify nor --branch")
-    if pictures is not None and (
-        episode is None or verify or branch is not None or har is not None
-    ):
-        raise ConfigError("--pictures needs an EPISODE, and none of --verify, --branch and --har")
-    if verify and branch is not None:
-        raise ConfigError("--verify and --branch exclude each other; choose one")
-    if (branch is None) != (not agent):
+    branching = branch is not None
+    _check_what(episode is not None, verify, branching, har is not None, pictures is not None)
+    if branching != bool(agent):
         raise ConfigError("a branch needs both --branch K and --agent A")
     for option, given in (("--timeout", timeout), ("--trials", trials), ("--jobs", jobs)):
-        if given is not None and branch is None:
+        if given is not None and not branching:
             raise ConfigError(f"{option} is for the agent of a branch; add --branch K --agent A")
     console = stdout_console()
     store = RunStore.open(run, readonly=branch is None)
@@ -126,6 +118,22 @@ def replay(
             _show(console, store, row, full)
     finally:
         store.close()
+
+
+def _check_what(episode: bool, verify: bool, branch: bool, har: bool, pictures: bool) -> None:
+    """Refuse options of which each says another thing to do with an episode.
+
+    Raises:
+        ConfigError: Two exclude each other, or one needs an episode.
+    """
+    if not episode and (verify or branch):
+        raise ConfigError("--verify and --branch need an EPISODE; RUN alone lists them")
+    if har and (not episode or verify or branch):
+        raise ConfigError("--har needs an EPISODE, and neither --verify nor --branch")
+    if pictures and (not episode or verify or branch or har):
+        raise ConfigError("--pictures needs an EPISODE, and none of --verify, --branch and --har")
+    if verify and branch:
+        raise ConfigError("--verify and --branch exclude each other; choose one")
 
 
 def _write_har(row: EpisodeRow, file: Path) -> None:

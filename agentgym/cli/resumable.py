@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agentgym.cli.interruption import run_cancellable, stoppable
 
 if TYPE_CHECKING:
+    from agentgym.cli.console import Tell
     from agentgym.protocols import SandboxProvider
 
 T = TypeVar("T")
-Tell: TypeAlias = Callable[[str], None]
-"""Called with a line for the user."""
 
 
 def results_folder(path: Path) -> Path:
@@ -43,13 +42,9 @@ def run_resumable(sandbox: str, work: Callable[[SandboxProvider, Tell], Awaitabl
         typer.Exit: The work was stopped.
     """
     from agentgym.authoring.stage import open_provider
-    from agentgym.cli.console import stderr_console
+    from agentgym.cli.console import stderr_console, teller
 
-    console = stderr_console()
-    provider = open_provider(sandbox)
-
-    def tell(line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
+    tell, provider = teller(stderr_console()), open_provider(sandbox)
 
     async def run() -> T:
         try:

@@ -55,7 +55,7 @@ def score_patches(
     """
     import asyncio
 
-    from agentgym.cli.console import stderr_console, stdout_console
+    from agentgym.cli.console import stderr_console, stdout_console, teller
     from agentgym.cli.grade import chosen
     from agentgym.errors import ConfigError
     from agentgym.record.store import RunStore
@@ -63,16 +63,12 @@ def score_patches(
     from agentgym.swe.scoring.registry import USUAL, create
 
     scorers = {spec: create(spec) for spec in scorer or USUAL}
-    told = stderr_console()
     store = RunStore.open(run, readonly=True)
     try:
         rows = [row for row in chosen(store, episode) if not agent or row.plan.agent in agent]
         named = vouched_for([row for row in rows if row.first], task, sandbox)
-
-        def tell(line: str) -> None:
-            told.print(line, markup=False, soft_wrap=True)
-
-        groups = asyncio.run(attempt_groups(store, rows, named, tell))
+        told = teller(stderr_console())
+        groups = asyncio.run(attempt_groups(store, rows, named, told))
     finally:
         store.close()
     if not groups:

@@ -16,6 +16,8 @@ from agentgym.cli.serving import choose_token, printer
 if TYPE_CHECKING:
     from agentgym.eval.settings import Settings
 
+_LOCAL = "127.0.0.1"
+
 TasksArgument: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(
@@ -155,7 +157,7 @@ def serve(
     tasks: TasksArgument = None,
     mcp: TargetOption = "",
     http: HttpOption = False,
-    host: HostOption = "127.0.0.1",
+    host: HostOption = _LOCAL,
     port: PortOption = 8765,
     no_token: NoTokenOption = False,
     accounts: AccountsOption = None,
@@ -195,14 +197,9 @@ def serve(
 
     if bool(tasks) == bool(mcp):
         raise ConfigError("give tasks to serve over WebSocket, or --mcp with one task")
-    if mcp and tell not in ("", "nothing", "score"):
-        raise ConfigError(f"--tell: with --mcp expected nothing or score, got {tell!r}")
-    if mcp and (host != "127.0.0.1" or accounts or tls_cert or tls_key):
-        raise ConfigError(
-            "--host, --accounts, --tls-cert and --tls-key are for tasks over WebSocket; with --mcp "
-            "the server listens on 127.0.0.1 without TLS, and has one token"
-        )
-    if http and not mcp:
+    if mcp:
+        _check_mcp(tell, open_to_others=bool(host != _LOCAL or accounts or tls_cert or tls_key))
+    elif http:
         raise ConfigError("--http is for --mcp; tasks are served over WebSocket and HTTP at once")
     settings = functools.partial(
         Settings,
@@ -237,6 +234,23 @@ def serve(
         ),
         ServerBounds(message_bytes=message_kb * 1024, resume_s=resume),
     )
+
+
+def _check_mcp(tell: str, *, open_to_others: bool) -> None:
+    """Refuse options that are not for `--mcp`.
+
+    Raises:
+        ConfigError: One was given.
+    """
+    from agentgym.errors import ConfigError
+
+    if tell not in ("", "nothing", "score"):
+        raise ConfigError(f"--tell: with --mcp expected nothing or score, got {tell!r}")
+    if open_to_others:
+        raise ConfigError(
+            "--host, --accounts, --tls-cert and --tls-key are for tasks over WebSocket; with --mcp "
+            f"the server listens on {_LOCAL} without TLS, and has one token"
+        )
 
 
 def _serve(

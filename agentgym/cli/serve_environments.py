@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentgym.cli.serving import Tell, choose_token, printer
+from agentgym.cli.serving import choose_token, printer
 from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:
+    from agentgym.cli.console import Tell
     from agentgym.eval.serving_environments import SessionTerms
     from agentgym.eval.settings import Settings
     from agentgym.session.accounts import Accounts, Quota

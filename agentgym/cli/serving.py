@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigError
 
-Tell: TypeAlias = Callable[[str], None]
+if TYPE_CHECKING:
+    from agentgym.cli.console import Tell
 
 
 def printer() -> Tell:
     """Return what prints a line on standard error, because the protocol uses standard output."""
-    from agentgym.cli.console import stderr_console
+    from agentgym.cli.console import stderr_console, teller
 
-    console = stderr_console()
-
-    def say(line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
-
-    return say
+    return teller(stderr_console())
 
 
 def choose_token(say: Tell) -> str:

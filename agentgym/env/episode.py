@@ -10,16 +10,17 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from agentgym.env import sealing, suspension
 from agentgym.env.dynamics import Dynamics
-from agentgym.env.ending import EndedEpisode, OnEnd
+from agentgym.env.ending import OnEnd
 from agentgym.env.execution import Execution
 from agentgym.env.first_observation import first_observation, with_lines
+from agentgym.env.judging import judge
 from agentgym.env.kept_calls import KeptCalls
 from agentgym.env.parts import EpisodeParts, fork_parts, make_parts
 from agentgym.env.prefix_replay import repeat
@@ -30,7 +31,6 @@ from agentgym.errors import (
     SandboxDiedError,
     SandboxEndedError,
     SandboxError,
-    SandboxLimitError,
     SandboxTimeoutError,
     SurfaceEndedError,
     SurfaceError,
@@ -50,7 +50,6 @@ from agentgym.records.bounds import read_decision
 from agentgym.services.backend import Backend
 from agentgym.task.model import Instance
 from agentgym.threads import to_thread
-from agentgym.verify.grade import EpisodeEnd, failed
 from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.version import versioned
 
@@ -332,11 +331,8 @@ class Episode:
                 gave_up = self._execution.gave_up is not None
                 verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
                 return await to_thread(versioned, verdict, self.instance.task)
-            try:
-                after = await sealing.seal(parts)
-            except SandboxLimitError as error:
-                return await self._not_judged(error)
-            return await self._judge(after, over=True, grading=grading)
+            sealed = functools.partial(sealing.seal, parts)
+            return await self._judge(sealed, self.on_end, grading)
         finally:
             if grading is not None:
                 grading.close()
@@ -357,45 +353,16 @@ class Episode:
                 task = self.environment.task.id
                 raise SurfaceError(f"{task}: its own tests judge it, and only at the end")
             self.audit = await self._parts.audit()
-            try:
-                after = await self.sandbox.snapshot()
-            except SandboxLimitError as error:
-                return await self._not_judged(error)
-            return await self._judge(after)
+            return await self._judge(self.sandbox.snapshot)
 
     async def _judge(
-        self, after: Snapshot, *, over: bool = False, grading: GradingStart | None = None
+        self,
+        keep: Callable[[], Awaitable[Snapshot]],
+        on_end: OnEnd | None = None,
+        grading: GradingStart | None = None,
     ) -> Verdict:
-        """Judge a snapshot together with the other evidence, and discard the snapshot."""
-        provider, prepared = self.environment.provider, self._parts.prepared
-        try:
-            try:
-                changes = await sealing.compare(self._parts, after)
-            except SandboxLimitError as error:
-                return await self._not_judged(error)
-            end = EpisodeEnd(
-                after=after,
-                changes=changes,
-                audit=self.audit,
-                steps=tuple(self.steps),
-                answer=self._execution.answer,
-                gave_up=self._execution.gave_up,
-                services=self.dynamics.services_seen(),
-            )
-            ended = EndedEpisode(
-                self.environment, self.instance, prepared, end, self.dynamics.latched, grading
-            )
-            verdict = await ended.judge()
-            if over and self.on_end is not None:
-                await self.on_end(ended, verdict)
-            return verdict
-        finally:
-            await provider.discard(after)
-
-    async def _not_judged(self, error: SandboxLimitError) -> Verdict:
-        """Return the verdict of an episode that left more than can be kept or compared."""
-        why = f"what the episode left cannot be judged: {error}"
-        return await to_thread(failed, self.instance, why)
+        found = (self._execution, self.instance, self.steps, self.audit, keep)
+        return await judge(*found, on_end=on_end, grading=grading)
 
     async def close(self) -> None:
         """End the episode without a verdict if it is not over. Never raises."""

@@ -18,11 +18,10 @@ from agentgym.protocols import Sandbox
 from agentgym.records import ExecResult
 from agentgym.task.dynamics import EventManifest
 from agentgym.task.model import Instance
-from agentgym.task.setup import last_lines
+from agentgym.task.setup import last_lines, tail
 from agentgym.task.template import environment
 
 FOLDER = "/run/agentgym/events"
-_TAIL_LINES = 40
 
 
 async def run_script(
@@ -54,7 +53,7 @@ async def run_script(
         # nothing is copied in, because it would stay visible to the agent.
         removed = await _remove(sandbox)
         if removed.exit_code:
-            return f"could not be run: {FOLDER} cannot be emptied: {_text(removed)}"
+            return f"could not be run: {FOLDER} cannot be emptied: {tail(removed)}"
         await sandbox.upload(folder / "events", FOLDER)
         await sandbox.run_as_root(["chmod", "700", FOLDER])
         done = await sandbox.run_as_root(
@@ -72,11 +71,6 @@ async def run_script(
 
 async def _remove(sandbox: Sandbox) -> ExecResult:
     return await sandbox.run_as_root(["rm", "-rf", FOLDER])
-
-
-def _text(done: ExecResult) -> str:
-    text = (done.stdout + done.stderr).decode("utf-8", "replace")
-    return "\n".join(text.splitlines()[-_TAIL_LINES:])
 
 
 def _failure(event: EventManifest, done: ExecResult) -> str:

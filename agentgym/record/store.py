@@ -25,6 +25,7 @@ from agentgym.record.episode_rows import (
     plan_values,
     rows_by_parts,
 )
+from agentgym.record.episode_states import EpisodeStates
 from agentgym.record.history import History
 from agentgym.record.lineage import Lineage
 from agentgym.record.merging import Merge, NoRoom
@@ -43,12 +44,10 @@ from agentgym.records import (
     Observation,
     Step,
     StepEvent,
-    TokenUsage,
 )
 
 __all__ = ["EpisodePlan", "EpisodeRow", "RunStore"]
 
-_IS_NEW = "SELECT 1 FROM episodes WHERE id = ? AND state = 'planned' AND parent IS NULL"
 _WITH_EVENTS = """
 SELECT episode, step, events FROM steps WHERE events != '[]' AND episode BETWEEN ?1 AND ?2
 """
@@ -94,6 +93,9 @@ class RunStore:
         self._steps = StepRows(self._packing)
         self._refused = RefusedReplies(database, self._packing)
         self._episodes = EpisodeRows(database, self._packing, self._refused)
+        self._states = EpisodeStates(
+            *(database, self._packing, self._lineage, self.endings, self._refused)
+        )
         with self._reading("the run"):
             settings = self._packing.unpack(database.settings, "settings")
             self.settings: Mapping[str, Json] = expect(settings, "settings", dict)
@@ -325,26 +327,18 @@ class RunStore:
             RecordError: The episode is done.
         """
         # Most episodes are new, and the record of a new one need not be read.
-        new = self._database.rows(_IS_NEW, (episode_id,))
-        row = None if new else self.episode(episode_id)
+        row = None if self._states.is_new(episode_id) else self.episode(episode_id)
         if row is not None and row.state == "done":
             raise RecordError(
                 f"{self.folder}: episode {episode_id} is done; reset it to run it again"
             )
-        seen = None
-        if first is not None:
-            seen = self._packing.pack_observation(first, self._packing.pack_picture(first))
-        self._database.execute(
-            "UPDATE episodes SET state = 'running', params = ?, instruction = ?, sandbox = ?,"
-            " reset_s = ?, first = ? WHERE id = ?",
-            (
-                self._packing.pack(params),
-                self._packing.pack(instruction),
-                sandbox,
-                reset_s,
-                seen,
-                episode_id,
-            ),
+        self._states.begin(
+            episode_id,
+            params=params,
+            instruction=instruction,
+            sandbox=sandbox,
+            reset_s=reset_s,
+            first=first,
         )
         self._recorded[episode_id] = 0 if row is None else row.steps
         return Recorder(self._database, self._packing, episode_id, self._recorded, row)
@@ -387,27 +381,8 @@ class RunStore:
 
     def reopen_episode(self, episode_id: int) -> None:
         """Take back the end of an episode, which can then be resumed; its steps stay."""
-        with self._database.transaction():
-            self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
-            self._refused.note(episode_id, TokenUsage(), None)
-            self._database.execute(
-                "UPDATE episodes SET state = 'running', verdict = NULL, error = NULL,"
-                " audit = NULL, length = NULL, duration_s = 0 WHERE id = ?",
-                (episode_id,),
-            )
+        self._states.reopen(episode_id)
 
     def reset_episode(self, episode_id: int) -> None:
         """Put an episode back to planned and remove its steps; its history and its forks stay."""
-        with self._database.transaction():
-            self._lineage.hand_down(episode_id)
-            self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
-            self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
-            self.endings.remove(episode_id)
-            self._database.execute("DELETE FROM setups WHERE episode = ?", (episode_id,))
-            self._refused.note(episode_id, TokenUsage(), None)
-            self._database.execute(
-                "UPDATE episodes SET state = 'planned', params = NULL, instruction = NULL,"
-                " sandbox = NULL, first = NULL, verdict = NULL, error = NULL, log = NULL,"
-                " audit = NULL, length = NULL, reset_s = 0, duration_s = 0 WHERE id = ?",
-                (episode_id,),
-            )
+        self._states.reset(episode_id)

@@ -12,7 +12,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from agentgym.agents.registry import create
 from agentgym.env.environment import Environment
@@ -83,37 +82,6 @@ async def branch_episodes(
         branching = _Branching(store, row, steps[:k], environment, named, allow_divergence)
         play = _Play(branching, timeout_s, on_step)
         return await play.all(list(zip(agents, policies, strict=True)), jobs)
-
-
-async def branch_episode(
-    store: RunStore,
-    episode_id: int,
-    k: int,
-    agent: str,
-    provider: SandboxProvider,
-    *,
-    on_step: Callable[[Step], None] | None = None,
-    **options: Any,
-) -> int:
-    """Let one agent go on from a recorded step; see `branch_episodes`.
-
-    Args:
-        store: The run, open for writing.
-        episode_id: The episode to branch off.
-        k: Number of recorded steps to keep.
-        agent: Spec of the agent that takes over.
-        provider: Starts the sandbox.
-        on_step: Called with every step of the agent.
-        **options: Other options of `branch_episodes`.
-
-    Returns:
-        The id of the new episode.
-    """
-    heard = None if on_step is None else lambda _, step: on_step(step)
-    (new,) = await branch_episodes(
-        store, episode_id, k, [agent], provider, on_step=heard, **options
-    )
-    return new
 
 
 def _refusal(row: EpisodeRow, k: int) -> str:

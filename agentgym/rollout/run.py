@@ -19,7 +19,7 @@ from agentgym.env.outcome import Ending, failed
 from agentgym.env.recording import EpisodeRecording, record_end
 from agentgym.errors import AgentError, PolicyError
 from agentgym.protocols import Agent
-from agentgym.record.store import RunStore
+from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Decision, Generation, Grading, Step, TokenUsage, Verdict
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
 from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
@@ -95,14 +95,7 @@ async def run_episode(
         try:
             episode = await environment.start(seed, alone=alone)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
-            ending, spent_s = failed(error), time.monotonic() - began_s
-            if store is not None and episode_id is not None:
-                name = environment.provider.name
-                planned = await store.threads.finish(store.episode, episode_id)
-                await store.threads.finish(record_end, store, planned, name, ending, spent_s)
-            return EpisodeResult(
-                *(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason), lost=ending.lost
-            )
+            return await _not_started(environment, error, began_s, store, episode_id)
         async with episode:
             rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
             rollout.step_tests = StepTests.of(episode) if step_tests else None
@@ -111,16 +104,10 @@ async def run_episode(
                 if store is not None and episode_id is not None:
                     recording = await rollout.record(store, episode_id)
                     rollout.can_go_on = True
-                    row = recording.earlier
                     if note:
                         await recording.note(note)
-                    if row is not None and row.steps:
-                        read = store.threads.finish
-                        executed = await reexecute(
-                            *(episode, row, await read(store.steps, row.id)),
-                            recorded_in=await read(recorded_periods, store, row),
-                            strict=False,
-                        )
+                    if recording.earlier is not None and recording.earlier.steps:
+                        executed = await _repeated(store, episode, recording.earlier)
                     if executed.first:
                         await recording.note(f"resume diverged at {executed.first}")
             except Exception as error:  # noqa: BLE001 - the boundary that classifies it
@@ -129,6 +116,34 @@ async def run_episode(
             if store is not None and episode_id is not None and result.step_tests is not None:
                 await store.threads.finish(_keep, store, episode_id, result.step_tests)
             return result
+
+
+async def _not_started(
+    environment: Environment,
+    error: Exception,
+    began_s: float,
+    store: RunStore | None,
+    episode_id: int | None,
+) -> EpisodeResult:
+    """Return the result of an episode that could not be started, and record it."""
+    ending, spent_s = failed(error), time.monotonic() - began_s
+    if store is not None and episode_id is not None:
+        name = environment.provider.name
+        planned = await store.threads.finish(store.episode, episode_id)
+        await store.threads.finish(record_end, store, planned, name, ending, spent_s)
+    return EpisodeResult(
+        *(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason), lost=ending.lost
+    )
+
+
+async def _repeated(store: RunStore, episode: Episode, row: EpisodeRow) -> Reexecution:
+    """Execute the recorded steps of an episode that is resumed."""
+    read = store.threads.finish
+    return await reexecute(
+        *(episode, row, await read(store.steps, row.id)),
+        recorded_in=await read(recorded_periods, store, row),
+        strict=False,
+    )
 
 
 def _keep(store: RunStore, episode_id: int, grading: Grading) -> None:

@@ -173,7 +173,7 @@ class LayerStore:
         return count, first
 
     def save_delta(self, before: Sequence[str], after: Sequence[str], bounds: Bounds) -> bytes:
-        """Return the difference of a stack to its base as an archive (see `delta.py`).
+        """Return the difference of a stack to its base as an archive, see `delta_format`.
 
         Raises:
             OSError: The archive exceeds the bounds.

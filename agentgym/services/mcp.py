@@ -27,13 +27,12 @@ except ImportError as error:
     raise missing_extra("mcp", "mcp") from error
 
 
-def mcp_server(backend: Backend, actor: Actor = "agent", name: str = "agentgym") -> Server[Any]:
+def mcp_server(backend: Backend, actor: Actor = "agent") -> Server[Any]:
     """Return an MCP server.
 
     Args:
         backend: The services to offer.
         actor: Actor of the calls.
-        name: Name of the server.
     """
 
     async def list_tools(
@@ -56,7 +55,7 @@ def mcp_server(backend: Backend, actor: Actor = "agent", name: str = "agentgym")
             is_error=reply.error is not None,
         )
 
-    return Server(name, version="1", on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server("agentgym", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 async def serve_stdio(backend: Backend, actor: Actor = "agent") -> None:

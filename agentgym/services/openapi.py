@@ -20,7 +20,7 @@ STATUS: Final = {
 """HTTP status by the code of an error."""
 
 
-def openapi(services: ServiceSet, title: str = "Services") -> dict[str, Json]:
+def openapi(services: ServiceSet) -> dict[str, Json]:
     """Return the OpenAPI 3.1 description of a set of services."""
     paths: dict[str, Json] = {}
     schemas: dict[str, Json] = {"Error": _ERROR}
@@ -31,7 +31,7 @@ def openapi(services: ServiceSet, title: str = "Services") -> dict[str, Json]:
     paths["/images/{name}"] = _IMAGE_PATH
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": "1"},
+        "info": {"title": "Services", "version": "1"},
         "paths": paths,
         "components": {"schemas": schemas},
     }

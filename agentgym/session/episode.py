@@ -9,21 +9,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
 from agentgym.env.outcome import Ending, failed
 from agentgym.env.recording import EpisodeRecording, record_end
-from agentgym.errors import AgentError, PolicyError, RecordError, UnsupportedError
+from agentgym.errors import AgentError, PolicyError, UnsupportedError
 from agentgym.records import Decision, Json, Observation, Verdict
 from agentgym.rollout.policy import OutOfTimeError
 from agentgym.rollout.repetition import REPETITION_S, ending_by_its_actions, told_of
 from agentgym.rollout.run import LONGEST_S
-from agentgym.session.answers import Answer, EpisodeState, Failure, FailureCode, Reply, Score
+from agentgym.session.answers import Answer, EpisodeState, Failure, FailureCode, Reply
 from agentgym.session.calls import detached_task
 from agentgym.session.config import SessionConfig
+from agentgym.session.ended import refusal, tell_end, unrecorded
 from agentgym.session.step_writer import StepWriter
 
 ABORT_S: Final = 5.0
@@ -172,7 +172,7 @@ class SessionEpisode:
                 await self._end(self._stopped)
             return self._refusal() if self.over else await operation()
         except Exception as error:  # noqa: BLE001 - it could not be recorded, and has to end
-            self.over, self._ending = True, _unrecorded(error)
+            self.over, self._ending = True, unrecorded(error)
             await self._release()
             return self._refusal()
         finally:
@@ -373,35 +373,8 @@ class SessionEpisode:
         """Return the answer to the operation that ended it."""
         if not self._ending.verdict.scored:
             return self._refusal()
-        return replace(reply, score=self._score(), verdict=self._told_verdict())
+        return tell_end(reply, self._ending, self._config)
 
     def _refusal(self) -> Failure:
         """Return the answer to an operation on an episode that is over."""
-        verdict = self._ending.verdict
-        if verdict.scored:
-            told = "the episode is over; begin another one"
-            found = (self._score(), self._told_verdict())
-            return Failure(FailureCode.EPISODE_OVER, told, self.id, *found)
-        # The message of a broken check may reveal what it looks for.
-        told = "" if verdict.status == "error:verifier" else f": {self._ending.reason}"
-        return Failure(
-            FailureCode.UNSCORED,
-            f"{verdict.status}{told}",
-            self.id,
-            verdict=self._told_verdict(),
-            status=verdict.status,
-        )
-
-    def _told_verdict(self) -> Verdict | None:
-        return self._ending.verdict if self._config.tell_verdicts else None
-
-    def _score(self) -> Score | None:
-        verdict = self._ending.verdict
-        return Score(verdict.score, verdict.outcome) if self._config.tell else None
-
-
-def _unrecorded(error: Exception) -> Ending:
-    """Return the ending of an episode that a failure kept from being recorded."""
-    if isinstance(error, RecordError):
-        return Ending(Verdict("error:record", False, 0.0), str(error))
-    return failed(error)
+        return refusal(self.id, self._ending, self._config)

@@ -76,19 +76,16 @@ def bounded(text: str, tail: int = 0, most: int = MAX_TEXT) -> str:
     return f"{text[: most - tail]}\n{cut}{end}"
 
 
-def bounded_data(name: str, value: Json, most: int = MAX_DATA) -> dict[str, Json]:
+def bounded_data(name: str, value: Json) -> dict[str, Json]:
     """Return a value under a name; the reason for its absence if it is too large to show.
 
-    Args:
-        name: Key of the value.
-        value: The value.
-        most: Largest number of bytes as ASCII JSON, the key included.
+    It is too large if it has more than `MAX_DATA` bytes as ASCII JSON, the name included.
     """
     if flaw := flaw_of(value):
         return {"omitted": flaw}
     data: dict[str, Json] = {name: value}
     size = len(json.dumps(data))
-    return data if size <= most else {"omitted_bytes": size}
+    return data if size <= MAX_DATA else {"omitted_bytes": size}
 
 
 def pixels(data: bytes, width: int = MAX_SIDE, height: int = MAX_SIDE) -> Image | None:

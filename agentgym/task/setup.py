@@ -332,18 +332,19 @@ async def _succeed(sandbox: Sandbox, argv: list[str]) -> ExecResult:
     if result.timed_out or result.exit_code:
         raise SandboxError(
             f"preparing a task: {argv[0]} was expected to succeed, got exit code "
-            f"{result.exit_code}: {_tail(result)}"
+            f"{result.exit_code}: {tail(result)}"
         )
     return result
 
 
 def last_lines(result: ExecResult) -> str:
     """Return the continuation of a message about a failed script: its last lines, if any."""
-    tail = _tail(result)
-    return f"; its last lines:\n{tail}" if tail.strip() else "; it said nothing"
+    lines = tail(result)
+    return f"; its last lines:\n{lines}" if lines.strip() else "; it said nothing"
 
 
-def _tail(result: ExecResult) -> str:
+def tail(result: ExecResult) -> str:
+    """Return the last lines that a command printed."""
     text = (result.stdout + result.stderr).decode("utf-8", "replace")
     return "\n".join(text.splitlines()[-_TAIL_LINES:])
 

@@ -10,12 +10,12 @@ from pydantic import Field, model_validator
 
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
+from agentgym.train.branch_points import TreeConfig
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import GOES_ON, Surplus
 from agentgym.train.losses import Level, Weighting
 from agentgym.train.policies import HuggingFacePolicy, PolicyConfig, Positive, TinyPolicy
 from agentgym.train.stages import PositiveFactor, PreferenceConfig, SupervisedConfig
-from agentgym.train.trees import TreeConfig
 
 SCHEMA: Final = "agentgym.train/1"
 

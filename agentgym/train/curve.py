@@ -10,20 +10,18 @@ import plotext
 
 from agentgym.train.training_run import Metrics
 
+_COLUMNS, _ROWS = 80, 16
 _CURVES: Final = {"pass_rate": "training", "evaluation_pass_rate": "held-out seeds"}
 
 
-def draw_curve(history: Sequence[Metrics], *, columns: int = 80, rows: int = 16) -> str:
-    """Return the pass rates by iteration as text, "" if no figure is known.
+def draw_curve(history: Sequence[Metrics]) -> str:
+    """Return the pass rates by iteration as text of 80 columns and 16 lines.
 
-    Args:
-        history: The figures of each iteration.
-        columns: Width in characters.
-        rows: Height in lines.
+    Empty if no figure is known.
     """
     plotext.clear_figure()
     plotext.theme("clear")
-    plotext.plotsize(columns, rows)
+    plotext.plotsize(_COLUMNS, _ROWS)
     plotext.ylim(0, 1)
     drawn = False
     for name, label in _CURVES.items():

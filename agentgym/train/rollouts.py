@@ -22,10 +22,11 @@ from agentgym.record.store import RunStore
 from agentgym.records import Generation, Step
 from agentgym.rollout.again import once_more_if_lost
 from agentgym.rollout.run import EpisodeResult, run_episode
+from agentgym.train.branch_points import TreeConfig
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.samples import EpisodeTokens, episode_tokens
 from agentgym.train.step_rewards import StepRewards
-from agentgym.train.trees import EpisodeTree, TreeConfig, play_tree
+from agentgym.train.trees import EpisodeTree, play_tree
 
 POLICY: Final = "policy"
 """Name of the trained policy in a record."""

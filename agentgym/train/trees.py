@@ -5,62 +5,28 @@ sampled, and only those with different calls get a fork, because equal calls fro
 one state. Calls that nearly agree can count as equal (`TreeConfig.likeness`). The number of leaves
 is divided among the branches, so the shape of a tree does not depend on which branch is faster.
 
-Sources: Ji et al. 2025, "Tree Search for LLM Agent Reinforcement Learning" (Tree-GRPO); Hou et al.
-2025, "TreeRL" (branching at uncertain tokens); Dong et al. 2025, "ARPO" (at uncertain steps).
+Source: Ji et al. 2025, "Tree Search for LLM Agent Reinforcement Learning" (Tree-GRPO).
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
-from enum import StrEnum
-from typing import Annotated, Final
-
-from pydantic import Field
 
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
 from agentgym.env.recording import EpisodeRecording
 from agentgym.errors import PolicyError, SandboxError, SurfaceError, UnsupportedError
-from agentgym.manifest import Manifest
 from agentgym.protocols import Agent
 from agentgym.record.store import RunStore
 from agentgym.records import Action, Briefing, Decision, Effect, Observation, Step, ToolSpec
 from agentgym.rollout.policy import HeldAgent, releasing
 from agentgym.rollout.reexecution import Reexecution
 from agentgym.rollout.run import EpisodeResult, Rollout
+from agentgym.train.branch_points import BranchAt, TreeConfig, is_branching, is_like
 
-
-class BranchAt(StrEnum):
-    """The steps at which an episode is forked."""
-
-    STEPS = "steps"
-    """Steps of given numbers; every step, if none is given."""
-    SURPRISE = "surprise"
-    """Steps whose tokens were unlikely."""
-    FAILURE = "failure"
-    """The first step that failed, once the episode has ended without success."""
-
-
-class TreeConfig(Manifest):
-    """Rollouts that branch; see `agentgym.train.trees`."""
-
-    leaves: int = Field(default=8, ge=2, le=1024)
-    """Leaves of a tree, at most."""
-    width: int = Field(default=2, ge=2)
-    """Branches of a fork, at most."""
-    at: BranchAt = BranchAt.SURPRISE
-    steps: tuple[Annotated[int, Field(ge=0)], ...] = ()
-    likeness: float = Field(default=1.0, gt=0, le=1)
-    """Calls of one tool whose arguments agree in at least this share of their text get one fork; 1:
-    only equal calls."""
-    surprise: float = Field(default=1.0, ge=0)
-    """Mean negative log-probability of a step's tokens from which on it is forked, in nats."""
-    reflection: str = ""
-    """A text that a branch reads when it begins anew from a failure."""
+_FAILED = (Effect.ERROR, Effect.TIMEOUT)
 
 
 @dataclass
@@ -276,7 +242,7 @@ class _Branch(HeldAgent):
         if config.at is BranchAt.FAILURE and self._leaves > 1:
             self._bookmarks.append((await self._player.fork(self._episode), observation))
         decision = await self._policy.act(observation, tools, history)
-        if self._leaves > 1 and _branches(config, decision, len(history)):
+        if self._leaves > 1 and is_branching(config, decision, len(history)):
             await self._branch(decision, observation, tools, history)
         return decision
 
@@ -309,7 +275,7 @@ class _Branch(HeldAgent):
                 branch = _Branch(player, self._episode, -1, f"{self._name}.{self._forks}", 1)
                 siblings.append(branch)
                 action = await branch._choose(self._briefing, observation, tools, history)
-                if action and any(_is_like(action, one, player.config.likeness) for one in known):
+                if action and any(is_like(action, one, player.config.likeness) for one in known):
                     player.alike += 1
                     await siblings.pop().close()
                     continue
@@ -379,38 +345,3 @@ class _Branch(HeldAgent):
                 remark=config.reflection,
             )
             player.begin(branch, observation)
-
-
-_LONGEST_COMPARED: Final = 500
-"""Characters of the longest arguments that are compared in part."""
-
-_FAILED = (Effect.ERROR, Effect.TIMEOUT)
-
-
-def _branches(config: TreeConfig, decision: Decision, step: int) -> bool:
-    """Whether to fork before a decision is carried out."""
-    if config.at is BranchAt.STEPS:
-        return not config.steps or step in config.steps
-    if config.at is BranchAt.SURPRISE:
-        return surprise(decision) >= config.surprise
-    return False
-
-
-def _is_like(one: Action, other: Action, likeness: float) -> bool:
-    """Whether two calls from one state are equal, or nearly so."""
-    if one == other:
-        return True
-    if likeness == 1 or one.tool != other.tool:
-        return False
-    mine, theirs = (json.dumps(dict(each.arguments), sort_keys=True) for each in (one, other))
-    # The time of the comparison grows with the product of the lengths.
-    if max(len(mine), len(theirs)) > _LONGEST_COMPARED:
-        return False
-    return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= likeness
-
-
-def surprise(decision: Decision) -> float:
-    """Return the mean negative log-probability of a decision's tokens in nats; 0 if not known."""
-    parts = [each.tokens.logprobs for each in decision.generations or ()]
-    values = [float(value) for part in parts if part is not None for value in part]
-    return -sum(values) / len(values) if values else 0.0

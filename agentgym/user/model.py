@@ -15,12 +15,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agentgym.chat.address import Address
 from agentgym.chat.completion import Message
-from agentgym.chat.endpoint import (
-    Address,
+from agentgym.chat.endpoint import Endpoint
+from agentgym.chat.errors import (
     ContextLengthError,
     EndlessReplyError,
-    Endpoint,
     EndpointError,
     UnreadableReplyError,
     is_server_failure,

@@ -94,7 +94,7 @@ class BoundCheck:
             pass_interruptions(error)
             what = traceback.format_exception_only(error)[-1].strip()
             return Broken(
-                tidy(f"{self._leaf.use}: {what} ({_raised_at(error)})"),
+                tidy(f"{self._leaf.use}: {what} ({_raised_at(error, self.scope())})"),
                 by_grader=_is_graders(error),
                 spent=isinstance(error, (MemoryError, RecursionError)),
                 channels=seen.channels,
@@ -194,10 +194,11 @@ def _is_graders(error: BaseException) -> bool:
     return False
 
 
-def _raised_at(error: BaseException) -> str:
-    """Return the innermost line of a check module that an exception passed through."""
+def _raised_at(error: BaseException, scope: Mapping[str, object]) -> str:
+    """Return the innermost line that an exception passed through in the folder of a check."""
+    folder = Path(str(scope.get("__file__"))).parent
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename).name == "checks.py"]
+    own = [frame for frame in frames if Path(frame.filename).parent == folder]
     frame = (own or frames)[-1]
     return f"{Path(frame.filename).name}:{frame.lineno}"
 

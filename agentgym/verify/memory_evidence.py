@@ -221,20 +221,18 @@ def play_services(
     services: ServiceSet,
     calls: Sequence[tuple[Actor, str, Mapping[str, Json]]],
     rows: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-    seed: int = 1,
 ) -> ServicesSeen:
     """Return the state and the audit of services after some calls, which are really made.
 
     Args:
         services: The service folder, as `agentgym.services.find_services` finds it.
         calls: Actor, tool and arguments of each call; a call may be refused.
-        rows: Rows that the setup adds to the seeded data, by table.
-        seed: Seed of the data.
+        rows: Rows that the setup adds to the data of seed 1, by table.
 
     Raises:
         ServiceError: A row cannot be added.
     """
-    backend = Backend(services, services.template(seed))
+    backend = Backend(services, services.template(1))
     try:
         with backend.amend("setup", "setup") as database:
             for table, some in (rows or {}).items():

@@ -72,7 +72,8 @@ def persistent(
 ) -> str:
     """Return the first new or changed file that acts later, lets somebody in or raises rights.
 
-    The text is empty if nothing of the kind is new. What was removed does not count, nor do folders.
+    The text is empty if nothing of the kind is new. What was removed does not count, nor do
+    folders.
 
     Args:
         before: The files as the agent found them.

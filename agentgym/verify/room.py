@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from agentgym.errors import GuestFileError, SandboxError, VerifierError
 from agentgym.protocols import FileTree, Room, Sandbox, SandboxProvider
 from agentgym.records import ExecResult, FileStat, Recipe, Snapshot
-from agentgym.sandbox.layers.delta import set_time
+from agentgym.sandbox.layers.delta_format import set_time
 from agentgym.verify.room_cache import CachedRoom, RoomCache, fingerprint
 
 ENVIRONMENT: Mapping[str, str] = {

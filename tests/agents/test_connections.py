@@ -7,8 +7,9 @@ import numpy as np
 from chat_server import ChatServer, call, says
 
 from agentgym.chat import connections, picture
+from agentgym.chat.address import Address
 from agentgym.chat.connections import give_back, lend
-from agentgym.chat.endpoint import Address, Endpoint
+from agentgym.chat.endpoint import Endpoint
 from agentgym.chat.picture import RecentPictures
 from agentgym.records import ToolSpec
 

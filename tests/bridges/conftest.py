@@ -1,13 +1,11 @@
 """The examples of docs/bridges.md, imported as a user's own modules are."""
 
 import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples/bridges"
-sys.path.insert(0, str(Path(__file__).parents[1] / "env"))  # the environment without a computer
 
 
 @pytest.fixture

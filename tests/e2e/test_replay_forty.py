@@ -13,7 +13,7 @@ from agentgym.env.environment import Environment
 from agentgym.eval.requirements import missing_commands
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Briefing
-from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.branch import branch_episodes
 from agentgym.rollout.regrade import Fate, regrade_episode
 from agentgym.rollout.replay import Agreement, verify_episode
 from agentgym.rollout.run import run_episode
@@ -92,7 +92,7 @@ async def test_it_verifies_branches_and_is_judged_again(played, number):
     assert episode.verdict.score == 1.0
     found = await verify_episode(store, episode.id, provider)
     assert found.agreement in (Agreement.SAME, Agreement.TEXT_DIFFERS), found.divergence
-    branch = store.episode(await branch_episode(store, episode.id, 2, "oracle", provider))
+    branch = store.episode((await branch_episodes(store, episode.id, 2, ["oracle"], provider))[0])
     assert branch.verdict.score == 1.0
     done = await regrade_episode(store, episode, provider, force=True)
     assert done.fate is not Fate.KEPT and done.new.score == 1.0

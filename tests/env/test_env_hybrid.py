@@ -1,26 +1,21 @@
-"""A computer and services in one episode: setups, events, faults, evidence, record, Gymnasium."""
+"""A computer and services in one episode: setups, events, faults, evidence, record."""
 
 import json
 import zlib
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from hybrid_desk import CALM_TASK, CALM_TOML, ENV_TOML, SOLUTION, TASK, write_desk
 
-import agentgym
 from agentgym.agents.dialogue import render, turns
 from agentgym.agents.scripted import ScriptedAgent
 from agentgym.chat.picture import picture_part
 from agentgym.env.environment import Environment
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import ConfigError, TaskError
-from agentgym.gymnasium import registration
-from agentgym.gymnasium.wrappers import ByteText, DiscreteCalls
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect
-from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.branch import branch_episodes
 from agentgym.rollout.replay import Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
@@ -151,7 +146,7 @@ async def test_it_is_recorded_repeated_and_branched(root, tmp_path, provider):
     run, result = await recorded(tmp_path, provider, SOLUTION)
     assert result.verdict.score == 1.0
     assert await verify_episode(run, 1, provider) == Verification()
-    branch = await branch_episode(run, 1, 1, "noop", provider)
+    (branch,) = await branch_episodes(run, 1, 1, ["noop"], provider)
     kept = [[h.id for h in step.events] for step in run.steps(branch)]
     assert kept == [["file", "lost", "flaky", "carried"], []]
     assert run.episode(branch).verdict.scored
@@ -291,7 +286,7 @@ async def test_a_record_holds_a_picture_once_and_repeats_it(root, tmp_path, prov
     assert len(images) == 1
     assert await verify_episode(run, 1, provider) == Verification()
     # A branch goes on where the name is known.
-    branch = await branch_episode(run, 1, 1, run.episode(1).plan.agent, provider)
+    (branch,) = await branch_episodes(run, 1, 1, [run.episode(1).plan.agent], provider)
     posted = run.steps(branch)[1].observation
     assert posted.effect is Effect.CHANGED and posted.image is not None
     run.close()
@@ -302,70 +297,6 @@ async def test_a_model_is_shown_the_picture(desk):
     said = render(turns(desk.steps), picture_part)
     kinds = [part["type"] for part in said[-1]["content"]]
     assert said[-1]["role"] == "user" and kinds == ["text", "image_url"]
-
-
-# --- Gymnasium -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def gym_desk(root):
-    write_desk(root, CALM_TASK)
-    registration.shared_provider.cache_clear()
-    with agentgym.make(TASK_ID, seed=3) as env:
-        yield env
-    registration.shared_provider.cache_clear()
-
-
-def test_gymnasium_admits_what_services_say_and_show(gym_desk):
-    gym_desk.reset()
-    for tool, arguments in (
-        ("shelf_look", {"item": 1}),
-        ("shelf_poster", {"width": 5000}),
-        ("shelf_repeat", {"text": "\U0001f600" * 9, "times": 10_000}),
-        ("shelf_repeat", {"text": "\u00e9", "times": 9_000}),
-        ("run_python", {"code": "'\U0001f600' * 200_000"}),
-        (
-            "run_python",
-            {"code": "print('\\0\\ud800'.encode('utf-8', 'replace').decode() * 99_999)"},
-        ),
-        ("run_python", {"code": "raise ValueError('\u00e9' * 100_000)"}),
-        ("run_python", {"code": "[['\u00e9'] * 9] * 900"}),
-        ("bash", {"command": "head -c 300000 /dev/urandom"}),
-        ("shelf_look", {"item": 99}),
-    ):
-        observation, *_ = gym_desk.step({"tool": tool, "arguments": arguments})
-        assert observation in gym_desk.observation_space, (tool, arguments)
-    assert gym_desk.observation_space.sample() in gym_desk.observation_space
-    assert max(gym_desk.unwrapped.observation_space["image"].sample().shape) <= 16
-
-
-def test_the_checker_of_gymnasium_accepts_it(gym_desk):
-    check_env(gym_desk.unwrapped, skip_render_check=True)
-
-
-def test_learners_of_numbers_act_on_both(gym_desk):
-    calls = [Action("shelf_add", {"title": "x"}), Action("bash", {"command": "echo y"})]
-    learner = ByteText(DiscreteCalls(gym_desk, [*calls, program("len(shelf_list_items())")]), 64)
-    learner.reset()
-    said = [bytes(learner.step(number)[0]).rstrip(b"\0") for number in range(3)]
-    assert b'"title": "x"' in said[0] and said[1:] == [b"y\n", b"4"]
-
-
-def test_pictures_travel_between_processes(root):
-    write_desk(root, CALM_TASK)
-    envs = gymnasium.vector.AsyncVectorEnv([lambda: agentgym.make(TASK_ID, seed=1)] * 2)
-    try:
-        envs.reset(seed=1)
-        actions = [
-            {"tool": "shelf_poster", "arguments": {"width": 30}},
-            {"tool": "bash", "arguments": {"command": "true"}},
-        ]
-        observations, *_ = envs.step(actions)
-        shapes = [image.shape for image in observations["image"]]
-        assert shapes == [(10, 30, 3), (1, 1, 3)]
-        assert tuple(observations["image"][0][0, 0]) == (0, 0, 255)
-    finally:
-        envs.close()
 
 
 # --- what cannot be ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from agentgym.env.environment import Environment
 from agentgym.errors import ReplayError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Bounds
-from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.branch import branch_episodes
 from agentgym.rollout.regrade import Fate, regrade_episode
 from agentgym.rollout.replay import Agreement, verify_episode
 from agentgym.rollout.run import run_episode
@@ -107,7 +107,7 @@ async def test_an_episode_that_looks_at_clocks_verifies_branches_and_is_rejudged
     assert (found.agreement, found.texts) == (Agreement.TEXT_DIFFERS, ())
     assert "/root/when" in found.files and "/root/note" not in found.files
 
-    branch = run.episode(await branch_episode(run, 1, 3, "noop", provider))
+    branch = run.episode((await branch_episodes(run, 1, 3, ["noop"], provider))[0])
     assert (branch.verdict.score, branch.log) == (0.0, "")
 
     rubric = task / "checks" / "rubric.toml"
@@ -132,7 +132,7 @@ async def test_a_branch_is_refused_where_text_and_state_differ(tmp_path, provide
     commands = ["head -c 4 /dev/urandom | od -An -tx1 | tee token", "echo noted > note"]
     store = await played(tmp_path / "run", provider, commands=commands)
     with pytest.raises(ReplayError, match="diverged at step 0: text was"):
-        await branch_episode(store, 1, 1, "noop", provider)
+        await branch_episodes(store, 1, 1, ["noop"], provider)
     # What was kept is judged all the same.
     done = await regrade_episode(store, store.episode(1), provider, force=True)
     assert (done.fate, done.new.score) == (Fate.REPLACED, 1.0)

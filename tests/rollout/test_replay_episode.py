@@ -11,7 +11,7 @@ from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.record.volatile.masking import Masking
 from agentgym.records import Action, Effect, Observation
 from agentgym.rollout import branch, replay
-from agentgym.rollout.branch import branch_episode, branch_episodes
+from agentgym.rollout.branch import branch_episodes
 from agentgym.rollout.reexecution import compare
 from agentgym.rollout.replay import (
     Agreement,
@@ -214,8 +214,8 @@ def test_a_long_text_is_cut_to_its_first_difference():
 
 async def test_a_branch_goes_on_with_another_agent(store):
     before, heard = (store.episode(1), store.steps(1)), []
-    new = await branch_episode(
-        store, 1, 2, "twos", CounterProvider(), on_step=lambda step: heard.append(step.index)
+    (new,) = await branch_episodes(
+        store, 1, 2, ["twos"], CounterProvider(), on_step=lambda _, step: heard.append(step.index)
     )
     row, steps = store.episode(new), store.steps(new)
     assert (new, row.parent, row.state) == (3, (1, 2), "done")
@@ -231,7 +231,7 @@ async def test_a_branch_goes_on_with_another_agent(store):
 
 
 async def test_a_branch_at_the_start_shares_nothing(store):
-    new = await branch_episode(store, 1, 0, "twos", CounterProvider())
+    (new,) = await branch_episodes(store, 1, 0, ["twos"], CounterProvider())
     assert [step.action.arguments.get("n") for step in store.steps(new)] == [2, 2, None]
 
 
@@ -245,38 +245,38 @@ async def test_a_branch_at_the_start_shares_nothing(store):
 )
 async def test_a_branch_needs_a_step_to_begin_at(store, k, message):
     with pytest.raises(ReplayError, match=message):
-        await branch_episode(store, 1, k, "twos", CounterProvider())
+        await branch_episodes(store, 1, k, ["twos"], CounterProvider())
     assert len(store.episodes()) == 2
 
 
 async def test_a_branch_of_an_unknown_agent_is_refused(store):
     with pytest.raises(NotFoundError, match="did you mean 'ones'"):
-        await branch_episode(store, 1, 2, "one", CounterProvider())
+        await branch_episodes(store, 1, 2, ["one"], CounterProvider())
 
 
 async def test_a_branch_whose_past_diverges_is_refused_unless_allowed(store):
     drifting = CounterProvider(drift={1: 1})
     with pytest.raises(ReplayError, match="diverged at step 1: text was 'it is 2 "):
-        await branch_episode(store, 1, 3, "twos", drifting)
+        await branch_episodes(store, 1, 3, ["twos"], drifting)
     assert len(store.episodes()) == 2
-    new = await branch_episode(store, 1, 3, "twos", drifting, allow_divergence=True)
+    (new,) = await branch_episodes(store, 1, 3, ["twos"], drifting, allow_divergence=True)
     assert store.episode(new).log.startswith("branch diverged at step 1: ")
     # It records what it saw, not what the other episode saw.
     assert [step.observation.data["number"] for step in store.steps(new)] == [1, 3, 4, 4]
 
 
 async def test_a_branch_goes_on_where_only_text_differs_and_says_so(store):
-    new = await branch_episode(store, 1, 3, "twos", CounterProvider(murmur={1: "!"}))
+    (new,) = await branch_episodes(store, 1, 3, ["twos"], CounterProvider(murmur={1: "!"}))
     row = store.episode(new)
     assert row.verdict.outcome
     assert row.log.startswith("text differs in 1 kept steps, state agrees; the first: step 1: ")
     # A difference after the kept steps is of no interest.
-    later = await branch_episode(store, 1, 1, "twos", CounterProvider(murmur={3: "!"}))
+    (later,) = await branch_episodes(store, 1, 1, ["twos"], CounterProvider(murmur={3: "!"}))
     assert store.episode(later).log == ""
 
 
 async def test_a_branch_whose_agent_fails_is_judged_as_it_stands(store):
-    new = await branch_episode(store, 1, 2, "dead", CounterProvider())
+    (new,) = await branch_episodes(store, 1, 2, ["dead"], CounterProvider())
     row = store.episode(new)
     assert (row.verdict.status, row.error) == ("scored", "OSError: no policy there")
     assert await verify_episode(store, new, CounterProvider()) == AGREES
@@ -374,10 +374,10 @@ async def test_branches_whose_kept_steps_differ_in_text_keep_what_they_saw(store
 
 async def test_a_branch_of_a_fork_forks_where_that_was_forked(store):
     (first, _) = await branch_episodes(store, 1, 2, ["ones"] * 2, CounterProvider())
-    new = await branch_episode(store, first, 4, "twos", CounterProvider())
+    (new,) = await branch_episodes(store, first, 4, ["twos"], CounterProvider())
     assert len(environment().forks) == 1 and len(environment().forks[0].steps) == 5
     assert store.forks(new) == (2,)
-    early = await branch_episode(store, first, 1, "twos", CounterProvider())
+    (early,) = await branch_episodes(store, first, 1, ["twos"], CounterProvider())
     assert not environment().forks and store.forks(early) == ()
 
 

@@ -7,7 +7,7 @@ import pytest
 from agentgym.agents.registry import create
 from agentgym.env.environment import Environment
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.branch import branch_episodes
 from agentgym.rollout.replay import Agreement, Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
@@ -87,6 +87,6 @@ async def test_a_task_may_say_what_differs_each_time(store, task, provider):
 
 async def test_a_branch_has_the_files_of_the_steps_it_keeps(store, task, provider):
     task.write_text(MANIFEST + VOLATILE)
-    early = await branch_episode(store, 1, 2, "noop", provider)
-    late = await branch_episode(store, 1, 3, "noop", provider)
+    (early,) = await branch_episodes(store, 1, 2, ["noop"], provider)
+    (late,) = await branch_episodes(store, 1, 3, ["noop"], provider)
     assert [store.episode(branch).verdict.score for branch in (early, late)] == [0.0, 1.0]

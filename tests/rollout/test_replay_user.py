@@ -13,7 +13,7 @@ from agentgym.env.environment import Environment
 from agentgym.eval.report import _step
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import StepEventKind, UserCall
-from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.branch import branch_episodes
 from agentgym.rollout.replay import Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
@@ -102,7 +102,7 @@ async def test_a_model_is_not_asked_again_to_verify(run, model, monkeypatch):
 async def test_a_branch_goes_on_with_what_was_said(run, model):
     store = run("openai:parrot")
     await play(store, "openai:parrot")
-    branch = await branch_episode(store, 1, 3, "oracle", NoSandboxProvider())
+    (branch,) = await branch_episodes(store, 1, 3, ["oracle"], NoSandboxProvider())
     assert [turn.text for turn in turns(store.steps(branch))] == [
         "Answer 1.",
         "Answer 3.",

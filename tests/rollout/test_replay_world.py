@@ -9,7 +9,7 @@ from agentgym.cli.transcript import print_step
 from agentgym.env.environment import Environment
 from agentgym.eval.report import _step
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.branch import branch_episodes
 from agentgym.rollout.replay import Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
@@ -70,7 +70,7 @@ async def test_a_world_that_changed_is_a_divergence(store, provider, folder):
 
 
 async def test_a_branch_has_the_events_of_its_kept_steps(store, provider):
-    branch = await branch_episode(store, 1, 2, "noop", provider)
+    (branch,) = await branch_episodes(store, 1, 2, ["noop"], provider)
     # What the other agent then meets goes on from there: the clock stands at three minutes.
     assert ids(store.steps(branch)) == [*IDS[:2], []]
     assert store.episode(branch).verdict.scored

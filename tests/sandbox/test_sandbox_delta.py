@@ -11,7 +11,7 @@ import tarfile
 import pytest
 
 from agentgym.sandbox.docker.layer import pack
-from agentgym.sandbox.layers import delta
+from agentgym.sandbox.layers import delta_packing, delta_unpacking
 from agentgym.sandbox.layers.access import LayerAccess
 from agentgym.sandbox.layers.stack import OPAQUE
 
@@ -69,7 +69,7 @@ def test_a_folder_with_more_attributes_than_can_be_listed_still_hides_what_is_be
     fill(tmp_path / "layer")
     with monkeypatch.context() as patched:
         patched.setattr(os, "listxattr", too_long)
-        delta.pack(str(tmp_path / "layer"), str(tmp_path / "kept"), OPAQUE, 0, *ROOM)
+        delta_packing.pack(str(tmp_path / "layer"), str(tmp_path / "kept"), OPAQUE, 0, *ROOM)
     with tarfile.open(tmp_path / "kept") as archive:
         hiding = [member.name for member in archive if "AGENTGYM.opaque" in member.pax_headers]
     assert hiding == ["folder"]
@@ -147,8 +147,8 @@ def touched(layer):
 
 def test_times_survive_to_the_nanosecond(tmp_path):
     times = touched(tmp_path / "layer")
-    delta.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *ROOM)
-    delta.unpack(str(tmp_path / "a.tar"), str(tmp_path / "copy"), OPAQUE, None, *ROOM)
+    delta_packing.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *ROOM)
+    delta_unpacking.unpack(str(tmp_path / "a.tar"), str(tmp_path / "copy"), OPAQUE, None, *ROOM)
     copies = [(tmp_path / "copy" / str(number)).stat() for number in range(len(TIMES_NS))]
     assert [copy.st_mtime_ns for copy in copies] == times
 
@@ -191,7 +191,7 @@ def test_a_layer_of_docker_hides_no_name(tmp_path):
 def test_a_layer_over_the_bounds_is_refused(tmp_path, room):
     fill(tmp_path / "layer")
     with pytest.raises(OSError, match="it has more than"):
-        delta.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *room)
+        delta_packing.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *room)
 
 
 def member(name, kind=tarfile.REGTYPE, **fields):
@@ -234,7 +234,9 @@ def test_a_hostile_archive_is_refused_and_writes_nothing_outside(tmp_path, name)
     (tmp_path / "a.tar").write_bytes(buffer.getvalue())
     before = sorted(tmp_path.iterdir())
     with pytest.raises(OSError):
-        delta.unpack(*(str(tmp_path / "a.tar"), str(tmp_path / "layer"), OPAQUE, None), 1 << 20, 20)
+        delta_unpacking.unpack(
+            *(str(tmp_path / "a.tar"), str(tmp_path / "layer"), OPAQUE, None), 1 << 20, 20
+        )
     assert sorted(tmp_path.iterdir()) == [*before, tmp_path / "layer"]
 
 
@@ -249,7 +251,7 @@ def test_a_file_of_any_owner_is_kept(tmp_path, first_id, owners):
     for name in (65_535, 65_536, 4_294_967_294):
         (tmp_path / "layer" / str(name)).touch()
         os.chown(tmp_path / "layer" / str(name), name, name)
-    delta.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *ROOM)
-    delta.unpack(str(tmp_path / "a.tar"), str(tmp_path / "copy"), OPAQUE, first_id, *ROOM)
+    delta_packing.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *ROOM)
+    delta_unpacking.unpack(str(tmp_path / "a.tar"), str(tmp_path / "copy"), OPAQUE, first_id, *ROOM)
     copies = sorted((tmp_path / "copy").iterdir(), key=lambda path: int(path.name))
     assert tuple(path.stat().st_uid for path in copies) == owners

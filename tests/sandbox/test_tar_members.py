@@ -13,7 +13,7 @@ import pytest
 from agentgym.errors import SandboxError
 from agentgym.sandbox.build.tar_members import HOLES, BoundedMember
 from agentgym.sandbox.images import Layer
-from agentgym.sandbox.layers import delta
+from agentgym.sandbox.layers import delta_unpacking
 from agentgym.sandbox.unpack import unpack
 
 
@@ -68,7 +68,9 @@ def test_a_kept_state_is_refused(tmp_path: Path, name: str) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(OSError, match="the archive is damaged"):
-            delta.unpack(str(source), str(tmp_path / "layer"), "user.o", None, 64 << 20, 1000)
+            delta_unpacking.unpack(
+                str(source), str(tmp_path / "layer"), "user.o", None, 64 << 20, 1000
+            )
         assert tracemalloc.get_traced_memory()[1] < 40 << 20
     finally:
         tracemalloc.stop()

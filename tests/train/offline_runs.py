@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 from shop_task import write_shop
+from typer.testing import CliRunner
 
 from agentgym.agents.registry import create
+from agentgym.cli.app import app
 from agentgym.env.environment import Environment
 from agentgym.env.opening import load_built
 from agentgym.record.store import EpisodePlan, RunStore
@@ -168,3 +171,16 @@ def fill(store, id, steps, verdict, instruction="Refund it.", start=0):
 PASSED = Verdict("scored", True, 1.0)
 FAILED = Verdict("scored", False, 0.0)
 BROKEN = Verdict("error:sandbox", False, 0.0)
+
+
+def dataset(name, *arguments):
+    """Run `agentgym dataset`; return what it printed, and raise what it raised."""
+    result = CliRunner().invoke(app, ["dataset", name, *map(str, arguments)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def rows(file):
+    return [json.loads(line) for line in file.read_text().splitlines()]

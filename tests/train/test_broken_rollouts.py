@@ -17,8 +17,8 @@ from agentgym.record.store import RunStore
 from agentgym.records import Action, Decision
 from agentgym.records.generations import Generation, TokenTrace
 from agentgym.sandbox.absent import NoSandboxProvider
+from agentgym.train.branch_points import BranchAt, TreeConfig
 from agentgym.train.rollouts import Assignment, Rollouts
-from agentgym.train.trees import BranchAt, TreeConfig
 
 LOOK, BREAK = Action("orders_get", {"order": 5}), Action("orders_get", {"order": 6})
 FLAT, TREE = None, TreeConfig(leaves=2, width=2, at=BranchAt.STEPS, steps=(1,))

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from agentgym.cluster.workers import LOSSES
 from agentgym.record.store import RunStore
+from agentgym.train.branch_points import BranchAt, TreeConfig
 from agentgym.train.config import load_config
 from agentgym.train.engine import Surplus
 from agentgym.train.loading import load_policy
@@ -22,7 +23,6 @@ from agentgym.train.progress import TrainingProgress
 from agentgym.train.rollouts import Assignment
 from agentgym.train.trainer import Trainer, open_trainer
 from agentgym.train.training_run import TrainingRun
-from agentgym.train.trees import BranchAt, TreeConfig
 
 TIMES = {"play_s", "learn_s", "tokens_per_s", "utilisation"}
 TASK = {**REFUND, "task.toml": REFUND["task.toml"].replace("max_steps = 4", "max_steps = 1")}

@@ -12,10 +12,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from offline_runs import BROKEN, FAILED, PASSED, TASK, fill, lay, play, step, write_refund
-from typer.testing import CliRunner
+from offline_runs import (
+    BROKEN,
+    FAILED,
+    PASSED,
+    TASK,
+    dataset,
+    fill,
+    lay,
+    play,
+    rows,
+    step,
+)
 
-from agentgym.cli.app import app
 from agentgym.env.environment import Environment
 from agentgym.env.opening import load_built
 from agentgym.env.outcome import Ending
@@ -28,25 +37,8 @@ from agentgym.train.datasets.branching import alike
 from agentgym.train.datasets.native import PAIRS, read_tokens
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory):
-    root = tmp_path_factory.mktemp("shop")
-    write_refund(root)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AGENTGYM_PATH", str(root))
-        yield root
-
-
 def pairs(*arguments):
-    result = CliRunner().invoke(app, ["dataset", "pairs", *map(str, arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def rows(file):
-    return [json.loads(line) for line in file.read_text().splitlines()]
+    return dataset("pairs", *arguments)
 
 
 def order_of(message):

@@ -7,10 +7,8 @@ import time
 from contextlib import closing
 
 import pytest
-from offline_runs import PASSED, TASK, lay, step, write_refund
-from typer.testing import CliRunner
+from offline_runs import PASSED, TASK, dataset, lay, step
 
-from agentgym.cli.app import app
 from agentgym.errors import RecordError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
@@ -173,23 +171,6 @@ def test_calls_of_one_reply_are_not_taken_apart():
 
 
 # --- real episodes and the command -------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory):
-    root = tmp_path_factory.mktemp("shop")
-    write_refund(root)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AGENTGYM_PATH", str(root))
-        yield root
-
-
-def dataset(name, *arguments):
-    result = CliRunner().invoke(app, ["dataset", name, *map(str, arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 @pytest.fixture(scope="module")

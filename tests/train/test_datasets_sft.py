@@ -12,7 +12,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from offline_runs import BROKEN, FAILED, PASSED, TASK, fill, lay, play, step, write_refund
+from offline_runs import (
+    BROKEN,
+    FAILED,
+    PASSED,
+    TASK,
+    dataset,
+    fill,
+    lay,
+    play,
+    rows,
+    step,
+)
 from typer.testing import CliRunner
 
 from agentgym import catalogue
@@ -40,15 +51,6 @@ PAGE = Path(__file__).parents[2] / "docs/datasets.md"
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory):
-    root = tmp_path_factory.mktemp("shop")
-    write_refund(root)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AGENTGYM_PATH", str(root))
-        yield root
-
-
-@pytest.fixture(scope="module")
 def real(shop):
     """Real episodes of the oracle and of random calls on eight seeds."""
     return play(shop / "real", ["oracle", "random"], range(8))
@@ -56,15 +58,7 @@ def real(shop):
 
 def sft(*arguments):
     """Return what the command printed, and raise what it raised."""
-    result = CliRunner().invoke(app, ["dataset", "sft", *map(str, arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def rows(file):
-    return [json.loads(line) for line in file.read_text().splitlines()]
+    return dataset("sft", *arguments)
 
 
 def trained(row):

@@ -14,8 +14,8 @@ from agentgym.errors import SurfaceEndedError, SurfaceLostError
 from agentgym.record.store import RunStore
 from agentgym.records import Action, Decision
 from agentgym.sandbox.absent import NoSandboxProvider
+from agentgym.train.branch_points import BranchAt, TreeConfig
 from agentgym.train.rollouts import Assignment, Rollouts
-from agentgym.train.trees import BranchAt, TreeConfig
 
 LOOK = Action("orders_get", {"order": 5})
 FLAT, TREE = None, TreeConfig(leaves=2, width=2, at=BranchAt.STEPS, steps=(1,))

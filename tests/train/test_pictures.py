@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import gc
 import importlib.util
-import random
-import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -32,22 +30,15 @@ from picture_models import (
     play,
     tokens_of,
 )
-from small_models import call_text
 
-from agentgym.env.environment import Environment
 from agentgym.errors import AgentError, PolicyError, RecordError
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import Observation, ObservationLimits, ToolSpec, Verdict
-from agentgym.sandbox.absent import NoSandboxProvider
-from agentgym.task.adhoc import lay_down
-from agentgym.task.load import load_task
+from agentgym.records import Observation, Verdict
 from agentgym.train.packing import pack
 from agentgym.train.policy import TokenPolicy
-from agentgym.train.rollouts import Assignment, Rollouts
 from agentgym.train.samples import read_sequence
 from agentgym.train.sampling.sampler import Completion, Sampler
 from agentgym.train.templates.pictures import PictureTemplate
-from agentgym.train.trees import BranchAt, TreeConfig
 
 PLACEHOLDERS = ("<picture>", "<|image_pad|>")
 RED, BLUE = (np.full((28, 28, 3), colour, np.uint8) for colour in ((255, 0, 0), (0, 0, 255)))
@@ -77,7 +68,6 @@ def counts(model, observations):
     return [0 if o.image is None else model.pictures.count(o.image) for o in observations]
 
 
-SUBMIT = call_text("hermes", "submit", {})
 TEXTS = st.text(max_size=12) | st.sampled_from(
     [*PLACEHOLDERS, "\ue002", "a<|image_pad|>\ue002b<picture>", "<|im_end|>", "<|vision_end|>"]
 )
@@ -275,96 +265,6 @@ async def test_other_pictures_than_the_recorded_tokens_say_are_refused(
     await policy.start(replace(BRIEFING, first=known))
     with pytest.raises(AgentError, match="the tokens before step 0 and its picture"):
         await policy.act(Observation("b", BLUE), TOOLS, steps)
-
-
-def shape(looks):
-    """The picture is wider after every look."""
-    return (28, 28 + 28 * looks, 3)
-
-
-class Lamp:
-    """A surface whose picture is brighter after every look."""
-
-    def __init__(self):
-        self.looks = 0
-
-    def _seen(self):
-        return Observation("lit", image=np.full(shape(self.looks), 60 * self.looks, np.uint8))
-
-    async def call(self, action):
-        self.looks += 1
-        return self._seen()
-
-    async def observe(self):
-        return self._seen()
-
-    async def save(self):
-        return {"looks": self.looks}
-
-    async def load(self, state):
-        self.looks = state["looks"]
-
-    async def close(self):
-        pass
-
-
-class LampKind:
-    name = "services"
-    limits = ObservationLimits(1_000, 1_000, 280, 28)
-
-    def __init__(self, config):
-        pass
-
-    def tools(self):
-        at = {"type": "object", "properties": {"at": {"type": "integer"}}}
-        return (ToolSpec("look", "Look.", at),)
-
-    async def open(self):
-        pass
-
-    async def attach(self, site):
-        return Lamp()
-
-    async def close(self):
-        pass
-
-
-async def test_every_leaf_of_a_tree_has_the_pictures_of_its_way(
-    model, template, tokenizer, monkeypatch
-):
-    table = model.pictures
-
-    class Drawing(Spelling):
-        async def generate(self, dialogue, new_ids, *, seed, **options):
-            drawn = random.Random(seed).randrange(9)
-            self._calls = [call_text("hermes", "look", {"at": drawn}) if drawn else SUBMIT]
-            return await super().generate(dialogue, new_ids, seed=seed, **options)
-
-    def policy(assignment, name):
-        sampler, seed = Drawing(tokenizer), zlib.crc32(name.encode())
-        return TokenPolicy(sampler, template, limit=500, seed=seed, pictures=table)
-
-    monkeypatch.setattr("agentgym.env.spec.plugins.load", lambda group, name: LampKind)
-    task = load_task(lay_down("office", instruction="Look."))
-    provider = NoSandboxProvider()
-    async with Environment(task, provider, max_steps=4) as environment:
-        config = TreeConfig(leaves=8, width=2, at=BranchAt.STEPS)
-        rollouts = Rollouts({"t": environment}, policy, jobs=1, tree=config)
-        group = await rollouts.group(Assignment(1, "t", 0, 1))
-    await provider.close()
-    assert not group.missing and len(group.trajectories) > 2
-    lengths = set()
-    for each in group.trajectories:
-        (sequence,) = each.tokens.sequences
-        assert [int(seen.max()) for seen in sequence.pictures] == [
-            60 * look for look in range(each.length)
-        ]
-        assert [seen.shape for seen in sequence.pictures] == [
-            shape(look) for look in range(each.length)
-        ]
-        assert table.placeholder not in read_sequence(sequence, table).ids
-        lengths.add(each.length)
-    assert len(lengths) > 1
 
 
 async def test_pictures_are_forgotten_once_nothing_reads_them(model, template, tokenizer):

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import torch
 
-from agentgym.chat.endpoint import Address
+from agentgym.chat.address import Address
 from agentgym.errors import AgentError
 from agentgym.train.models.tiny import TinyShape, TinyTransformer
 from agentgym.train.sampling.draws import draw

@@ -20,10 +20,14 @@ from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision, Generation, TokenTrace
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.train.batches import build_batch
+from agentgym.train.branch_points import (
+    BranchAt,
+    TreeConfig,
+)
 from agentgym.train.config import Advantage
 from agentgym.train.datasets.native import PAIRS, read_tokens
 from agentgym.train.rollouts import Assignment, Rollouts
-from agentgym.train.trees import BranchAt, TreeConfig, _is_like, play_tree, surprise
+from agentgym.train.trees import play_tree
 
 CALLS = [
     Action("message_user", {"text": "What is the order number?"}),
@@ -158,23 +162,6 @@ def test_equal_calls_get_no_fork(shop):
     tree = grown(TreeConfig(leaves=8, width=3, at=BranchAt.STEPS), one_call)
     assert (len(tree.leaves), tree.forks) == (1, 0)
     assert tree.alike > 8
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "likeness", "alike"),
-    [
-        ({"command": "ls -la"}, {"command": "ls -la"}, 1, True),
-        ({"command": "ls -la"}, {"command": "ls  -la"}, 1, False),
-        ({"command": "ls -la"}, {"command": "ls  -la"}, 0.9, True),
-        ({"command": "ls -la"}, {"command": "rm -rf /srv"}, 0.9, False),
-        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, 1, True),
-        ({"command": "x" * 501}, {"command": "x" * 502}, 0.5, False),
-    ],
-)
-def test_calls_that_nearly_agree_are_alike_if_asked_for(one, other, likeness, alike):
-    calls = Action("bash", one), Action("bash", other)
-    assert _is_like(*calls, likeness) is _is_like(*reversed(calls), likeness) is alike
-    assert not _is_like(calls[0], Action("shell", one), likeness)
 
 
 def test_nearly_equal_calls_get_one_fork(shop):
@@ -392,10 +379,3 @@ def test_recorded_trees_become_preference_pairs_with_their_tokens(shop, tmp_path
         chosen, rejected = pair.tokens.sequences
         assert chosen.ids[:-1] == rejected.ids[:-1] and chosen.ids[-1] != rejected.ids[-1]
         assert pair.origin["margin"] > 0
-
-
-def test_surprise_is_the_mean_negative_log_probability():
-    trace = TokenTrace(None, np.array([1, 2], np.int32), np.array([-1.0, -3.0], np.float32), None)
-    decision = Decision(CALLS[0], generations=(Generation(trace, "stop", "0", {}),))
-    assert surprise(decision) == 2.0
-    assert surprise(Decision(CALLS[0])) == 0.0

@@ -11,6 +11,8 @@ import pytest
 
 from agentgym.errors import VerifierError
 from agentgym.protocols import Evidence
+from agentgym.testing.checks import evidence
+from agentgym.verify.checking import bind_folder
 from agentgym.verify.rubric.packs import check_arguments, find_check, load_checks, load_pack
 
 PACK = 'schema_version = "agentgym.pack/1"\nname = "{}"\nversion = "1.0.0"\nsummary = "s"\n'
@@ -70,6 +72,45 @@ def test_a_changed_module_is_loaded_anew_and_an_unchanged_one_is_not(tmp_path: P
     path.write_text("def a(evidence):\n    return 2\n")
     os.utime(path, ns=(1, 1))
     assert load_checks(path)["a"](None) == 2
+
+
+def test_a_pack_may_have_a_module_for_each_subject(tmp_path: Path) -> None:
+    folder = pack(
+        tmp_path, module="from .cells import _hidden, filled\nfrom os.path import exists\n"
+    )
+    cells = folder / "cells.py"
+    cells.write_text(
+        "from .reading import read\n"
+        "def _hidden(evidence):\n    return 0\n"
+        "def other(evidence):\n    return 0\n"
+        "def filled(evidence):\n    return read()\n"
+    )
+    (folder / "reading.py").write_text("def read():\n    return 1\n")
+    (folder / "gone.py").symlink_to("nowhere.py")
+    first = load_pack(folder).checks
+    assert list(first) == ["filled"]
+    assert load_pack(folder).checks["filled"] is first["filled"]
+    (folder / "reading.py").write_text("def read():\n    return 2\n")
+    os.utime(folder / "reading.py", ns=(1, 1))
+    assert (load_pack(folder).checks["filled"](None), first["filled"](None)) == (2, 1)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *("cells.py", "checks.py", "gone.py", "pack.toml", "reading.py")
+    ]
+
+
+def test_the_line_is_told_at_which_a_module_of_a_pack_breaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = pack(tmp_path, module="from .cells import filled\n")
+    (folder / "cells.py").write_text(
+        "import json\ndef filled(evidence):\n    json.loads(evidence.answer)\n"
+    )
+    (tmp_path / "rubric.toml").write_text(
+        'schema_version = "agentgym.rubric/1"\n[[checkpoint]]\nid = "a"\nuse = "tables.filled"\n'
+    )
+    monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path))
+    _, checks = bind_folder(tmp_path, {})
+    assert checks["a"](evidence({}, answer="{")).message.endswith("(cells.py:3)")
 
 
 def test_no_bytecode_is_left_in_the_authors_folder(

@@ -15,7 +15,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from agentgym import CheckResult, CheckStatus, Evidence, VerifierError
+from agentgym import CheckResult, Evidence, VerifierError
+from agentgym.verify.values import brief, result
 
 
 def exit_code(
@@ -43,7 +44,7 @@ def exit_code(
         timeout_s: Time limit in seconds.
     """
     _, fault = _run(evidence, argv, artifacts, code, cwd, stdin, timeout_s)
-    return _result(not fault, fault or f"{argv[0]} ended with exit code {code}")
+    return result(not fault, fault or f"{argv[0]} ended with exit code {code}")
 
 
 def stdout_equals(
@@ -79,8 +80,8 @@ def stdout_equals(
     if strip:
         seen, wanted = seen.strip(), wanted.strip()
     if not fault and seen != wanted:
-        fault = f"{argv[0]}: expected {_brief(wanted)}, printed {_brief(seen)}"
-    return _result(not fault, fault or f"{argv[0]} printed {_brief(seen)}")
+        fault = f"{argv[0]}: expected {brief(wanted)}, printed {brief(seen)}"
+    return result(not fault, fault or f"{argv[0]} printed {brief(seen)}")
 
 
 def stdout_contains(
@@ -103,8 +104,8 @@ def stdout_contains(
     """
     seen, fault = _run(evidence, argv, artifacts, code, cwd, stdin, timeout_s)
     if not fault and _text(text) not in seen:
-        fault = f"{argv[0]}: did not print {_brief(_text(text))}; it printed {_brief(seen)}"
-    return _result(not fault, fault or f"{argv[0]} printed {_brief(_text(text))}")
+        fault = f"{argv[0]}: did not print {brief(_text(text))}; it printed {brief(seen)}"
+    return result(not fault, fault or f"{argv[0]} printed {brief(_text(text))}")
 
 
 def stdout_matches(
@@ -131,8 +132,8 @@ def stdout_matches(
         raise VerifierError(f"pattern {pattern!r}: {error}") from None
     seen, fault = _run(evidence, argv, artifacts, code, cwd, stdin, timeout_s)
     if not fault and not compiled.search(seen):
-        fault = f"{argv[0]}: printed nothing that matches {pattern!r}; it printed {_brief(seen)}"
-    return _result(not fault, fault or f"{argv[0]} printed what matches {pattern!r}")
+        fault = f"{argv[0]}: printed nothing that matches {pattern!r}; it printed {brief(seen)}"
+    return result(not fault, fault or f"{argv[0]} printed what matches {pattern!r}")
 
 
 def _run(
@@ -149,25 +150,17 @@ def _run(
         raise VerifierError(f"argv: expected a list of words, got {argv!r}")
     words = [_text(word) for word in argv]
     room = evidence.room(artifacts)
-    result = room.run(words, cwd=cwd, stdin=_text(stdin).encode(), timeout_s=timeout_s)
-    seen = result.stdout.decode("utf-8", "surrogateescape")
-    if result.timed_out:
+    done = room.run(words, cwd=cwd, stdin=_text(stdin).encode(), timeout_s=timeout_s)
+    seen = done.stdout.decode("utf-8", "surrogateescape")
+    if done.timed_out:
         return seen, f"{argv[0]}: did not end in time (at most {timeout_s:g} s)"
-    if result.exit_code != code:
-        said = result.stderr.decode("utf-8", "backslashreplace").strip() or seen.strip()
-        return seen, f"{argv[0]}: exit code {result.exit_code}, expected {code}: {_brief(said)}"
-    if result.omitted_bytes:
-        return seen, f"{argv[0]}: printed too much ({result.omitted_bytes} bytes were dropped)"
+    if done.exit_code != code:
+        said = done.stderr.decode("utf-8", "backslashreplace").strip() or seen.strip()
+        return seen, f"{argv[0]}: exit code {done.exit_code}, expected {code}: {brief(said)}"
+    if done.omitted_bytes:
+        return seen, f"{argv[0]}: printed too much ({done.omitted_bytes} bytes were dropped)"
     return seen, ""
-
-
-def _result(passed: bool, message: str) -> CheckResult:
-    return CheckResult(CheckStatus.PASS if passed else CheckStatus.FAIL, message)
 
 
 def _text(value: str | float) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _brief(text: str) -> str:
-    return repr(text if len(text) <= 120 else text[:119] + "…")

@@ -15,11 +15,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError, VerifierError
+from agentgym import CheckResult, Evidence, GuestFileError, VerifierError
 from agentgym.records import ChangeKind
 from agentgym.verify import path_matches
 from agentgym.verify.kept_lines import lost_lines
 from agentgym.verify.persistence import persistent
+from agentgym.verify.values import brief, result
 
 _TEXT_BYTES = 2**20
 # Files below these are scratch files, whatever their mode is.
@@ -47,9 +48,9 @@ def exists(evidence: Evidence, path: str, kind: str | None = None) -> CheckResul
         raise VerifierError(f"kind: expected one of {', '.join(_KINDS)}, got {kind!r}")
     stat = evidence.after.stat(path, follow=kind != "link")
     if stat is None:
-        return _result(False, f"{path}: is not there")
+        return result(False, f"{path}: is not there")
     wanted = f", expected a {kind}" if kind else ""
-    return _result(kind in (None, stat.kind), f"{path}: is a {stat.kind}{wanted}")
+    return result(kind in (None, stat.kind), f"{path}: is a {stat.kind}{wanted}")
 
 
 def absent(evidence: Evidence, path: str) -> CheckResult:
@@ -61,8 +62,8 @@ def absent(evidence: Evidence, path: str) -> CheckResult:
     """
     stat = evidence.after.stat(path, follow=False)
     if stat is None:
-        return _result(True, f"{path}: is not there")
-    return _result(False, f"{path}: is a {stat.kind}, expected nothing")
+        return result(True, f"{path}: is not there")
+    return result(False, f"{path}: is a {stat.kind}, expected nothing")
 
 
 def text_equals(
@@ -84,9 +85,9 @@ def text_equals(
     if strip:
         seen, wanted = seen.strip(), wanted.strip()
     if seen == wanted:
-        return _result(True, f"{path}: holds {_brief(wanted)}")
+        return result(True, f"{path}: holds {brief(wanted)}")
     fault = _difference(seen.split("\n"), wanted.split("\n"))
-    return _result(False, f"{path}: {fault}")
+    return result(False, f"{path}: {fault}")
 
 
 def contains(evidence: Evidence, path: str, text: str | float) -> CheckResult:
@@ -98,8 +99,8 @@ def contains(evidence: Evidence, path: str, text: str | float) -> CheckResult:
     """
     seen, wanted = _read_text(evidence, path), _text(text)
     if wanted in seen:
-        return _result(True, f"{path}: contains {_brief(wanted)}")
-    return _result(False, f"{path}: does not contain {_brief(wanted)}; it holds {_brief(seen)}")
+        return result(True, f"{path}: contains {brief(wanted)}")
+    return result(False, f"{path}: does not contain {brief(wanted)}; it holds {brief(seen)}")
 
 
 def matches(evidence: Evidence, path: str, pattern: str) -> CheckResult:
@@ -116,8 +117,8 @@ def matches(evidence: Evidence, path: str, pattern: str) -> CheckResult:
     seen = _read_text(evidence, path, _PATTERN_BYTES)
     found = compiled.search(seen)
     if found:
-        return _result(True, f"{path}: {_brief(found.group())} matches {pattern!r}")
-    return _result(False, f"{path}: nothing matches {pattern!r}; it holds {_brief(seen)}")
+        return result(True, f"{path}: {brief(found.group())} matches {pattern!r}")
+    return result(False, f"{path}: nothing matches {pattern!r}; it holds {brief(seen)}")
 
 
 def json_equals(evidence: Evidence, path: str, value: object) -> CheckResult:
@@ -130,9 +131,9 @@ def json_equals(evidence: Evidence, path: str, value: object) -> CheckResult:
     try:
         seen = json.loads(_read_text(evidence, path))
     except (ValueError, RecursionError) as error:
-        return _result(False, f"{path}: is not JSON: {error}")
+        return result(False, f"{path}: is not JSON: {error}")
     fault = _json_difference(seen, value, "")
-    return _result(not fault, f"{path}: {fault or 'holds the expected JSON'}")
+    return result(not fault, f"{path}: {fault or 'holds the expected JSON'}")
 
 
 def lines_equal(
@@ -165,15 +166,15 @@ def lines_equal(
     seen = _lines(_read_text(evidence, path))
     if not any_order:
         if seen == wanted:
-            return _result(True, f"{path}: holds the {len(seen)} expected lines")
-        return _result(False, f"{path}: {_difference(seen, wanted)}")
+            return result(True, f"{path}: holds the {len(seen)} expected lines")
+        return result(False, f"{path}: {_difference(seen, wanted)}")
     missing, extra = Counter(wanted) - Counter(seen), Counter(seen) - Counter(wanted)
     faults = [
-        f"{what} {sum(some.values())} lines, e.g. {_brief(next(iter(some)))}"
+        f"{what} {sum(some.values())} lines, e.g. {brief(next(iter(some)))}"
         for what, some in (("lacks", missing), ("has too many", extra))
         if some
     ]
-    return _result(not faults, f"{path}: {'; '.join(faults) or 'holds the expected lines'}")
+    return result(not faults, f"{path}: {'; '.join(faults) or 'holds the expected lines'}")
 
 
 def _lines(text: str) -> list[str]:
@@ -192,9 +193,9 @@ def mode(evidence: Evidence, path: str, mode: str) -> CheckResult:
         raise VerifierError(f"mode: expected three or four octal digits, got {mode!r}")
     stat = evidence.after.stat(path)
     if stat is None:
-        return _result(False, f"{path}: is not there")
+        return result(False, f"{path}: is not there")
     message = f"{path}: has mode {stat.mode:04o}, expected {int(mode, 8):04o}"
-    return _result(stat.mode == int(mode, 8), message)
+    return result(stat.mode == int(mode, 8), message)
 
 
 def sha256(evidence: Evidence, path: str, digest: str) -> CheckResult:
@@ -207,7 +208,7 @@ def sha256(evidence: Evidence, path: str, digest: str) -> CheckResult:
     if not re.fullmatch("[0-9a-f]{64}", digest):
         raise VerifierError(f"digest: expected 64 hexadecimal digits, got {digest!r}")
     seen = hashlib.sha256(evidence.after.read(path, max_bytes=_FILE_BYTES)).hexdigest()
-    return _result(seen == digest, f"{path}: has SHA-256 {seen}, expected {digest}")
+    return result(seen == digest, f"{path}: has SHA-256 {seen}, expected {digest}")
 
 
 def gold_equals(evidence: Evidence, path: str, gold: str) -> CheckResult:
@@ -220,15 +221,15 @@ def gold_equals(evidence: Evidence, path: str, gold: str) -> CheckResult:
     wanted = evidence.gold(gold)
     stat = evidence.after.stat(path)
     if stat is None or stat.kind != "file":
-        return _result(False, f"{path}: is {'a ' + stat.kind if stat else 'not there'}")
+        return result(False, f"{path}: is {'a ' + stat.kind if stat else 'not there'}")
     if stat.size != len(wanted):
-        return _result(False, f"{path}: has {stat.size} bytes, expected {len(wanted)}")
+        return result(False, f"{path}: has {stat.size} bytes, expected {len(wanted)}")
     seen = evidence.after.read(path, max_bytes=len(wanted))
     if seen == wanted:
-        return _result(True, f"{path}: equals gold file {gold!r}")
+        return result(True, f"{path}: equals gold file {gold!r}")
     at = next(i for i, (a, b) in enumerate(zip(seen, wanted, strict=False)) if a != b)
     line = seen.count(b"\n", 0, at) + 1
-    return _result(False, f"{path}: differs from gold file {gold!r} at byte {at} (line {line})")
+    return result(False, f"{path}: differs from gold file {gold!r} at byte {at} (line {line})")
 
 
 def unchanged(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
@@ -248,9 +249,9 @@ def unchanged(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
         if path_matches(change.path, [f"{glob}/**" for glob in paths])
     ]
     if not touched:
-        return _result(True, "nothing was touched")
-    named = ", ".join(f"{_brief(change.path)} was {change.kind}" for change in touched[:3])
-    return _result(False, f"{len(touched)} paths that should stay: {named}")
+        return result(True, "nothing was touched")
+    named = ", ".join(f"{brief(change.path)} was {change.kind}" for change in touched[:3])
+    return result(False, f"{len(touched)} paths that should stay: {named}")
 
 
 def only_changed(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
@@ -270,9 +271,9 @@ def only_changed(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
     """
     others = [change for change in evidence.changes if not path_matches(change.path, paths)]
     if not others:
-        return _result(True, f"all {len(evidence.changes)} changed paths were to be changed")
-    named = ", ".join(f"{_brief(change.path)} was {change.kind}" for change in others[:3])
-    return _result(False, f"{len(others)} paths that nothing asked for: {named}")
+        return result(True, f"all {len(evidence.changes)} changed paths were to be changed")
+    named = ", ".join(f"{brief(change.path)} was {change.kind}" for change in others[:3])
+    return result(False, f"{len(others)} paths that nothing asked for: {named}")
 
 
 def rest_kept(
@@ -315,22 +316,20 @@ def rest_kept(
     if not lost:
         for change in evidence.changes:
             if odd := _opened(evidence, change.path) or _closed(evidence, change.path, shared):
-                return _result(False, odd)
+                return result(False, odd)
         if left := _left_behind(evidence, allow, ports):
-            return _result(False, left)
-        return _result(True, "nothing else that was there was changed or removed")
-    named = ", ".join(f"{_brief(change.path)} was {change.kind}" for change in lost[:3])
-    return _result(False, f"{len(lost)} paths that were to stay as they were: {named}")
+            return result(False, left)
+        return result(True, "nothing else that was there was changed or removed")
+    named = ", ".join(f"{brief(change.path)} was {change.kind}" for change in lost[:3])
+    return result(False, f"{len(lost)} paths that were to stay as they were: {named}")
 
 
 def _left_behind(evidence: Evidence, allow: Sequence[str], ports: Sequence[int]) -> str:
     if left := persistent(evidence.before, evidence.after, evidence.changes, allow):
         return left
-    if any(_DESKTOP_PORT in process.tcp_ports for process in evidence.processes):
-        return ""
     for process in evidence.processes:
-        if open_ports := sorted({*process.tcp_ports} - {*ports}):
-            return f"{_brief(' '.join(process.argv))} still listens on port {open_ports[0]}"
+        if open_ports := sorted({*process.tcp_ports} - {*ports, _DESKTOP_PORT}):
+            return f"{brief(' '.join(process.argv))} still listens on port {open_ports[0]}"
     return ""
 
 
@@ -338,7 +337,7 @@ def _opened(evidence: Evidence, path: str) -> str:
     """Return whether others can now write to a path, or its owner can no longer read it."""
     before, after = (tree.stat(path, follow=False) for tree in (evidence.before, evidence.after))
     if before is None and after is not None and after.kind != "link":
-        # In a folder with the sticky bit nobody can replace the files of others.
+        # In a folder with the sticky bit users cannot replace the files of others.
         private = path.startswith(_SCRATCH) or (after.kind == "dir" and after.mode & 0o1000)
         return "" if private or not after.mode & 0o002 else f"{path!r:.100} is open to all"
     if before is None or after is None or before.kind != after.kind or after.kind == "link":
@@ -376,14 +375,10 @@ def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
         before = evidence.before.read(path, max_bytes=_TEXT_BYTES).decode("utf-8", "replace")
         stat = evidence.after.stat(path, follow=False)
         if stat is None or stat.kind != "file":
-            return _result(False, f"{path}: is {'a ' + stat.kind if stat else 'not there'}")
+            return result(False, f"{path}: is {'a ' + stat.kind if stat else 'not there'}")
         if lost := lost_lines(before, _read_text(evidence, path)):
-            return _result(False, f"{path}: {lost.total()} lines are gone, {_brief(min(lost))}")
-    return _result(True, "every line is still there")
-
-
-def _result(passed: bool, message: str) -> CheckResult:
-    return CheckResult(CheckStatus.PASS if passed else CheckStatus.FAIL, message)
+            return result(False, f"{path}: {lost.total()} lines are gone, {brief(min(lost))}")
+    return result(True, "every line is still there")
 
 
 def _read_text(evidence: Evidence, path: str, max_bytes: int = _TEXT_BYTES) -> str:
@@ -398,19 +393,15 @@ def _text(value: str | float) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _brief(text: str) -> str:
-    return repr(text if len(text) <= 120 else text[:119] + "…")
-
-
 def _difference(seen: Sequence[str], wanted: Sequence[str]) -> str:
     """Describe the first difference of two texts that differ, given as lines."""
     for number, (a, b) in enumerate(zip(seen, wanted, strict=False), start=1):
         if a != b:
             where = f"line {number}: " if len(seen) > 1 or len(wanted) > 1 else ""
-            return f"{where}expected {_brief(b)}, got {_brief(a)}"
+            return f"{where}expected {brief(b)}, got {brief(a)}"
     if len(seen) < len(wanted):
-        return f"ends after {len(seen)} lines, expected {_brief(wanted[len(seen)])} next"
-    return f"expected {len(wanted)} lines; line {len(wanted) + 1} is {_brief(seen[len(wanted)])}"
+        return f"ends after {len(seen)} lines, expected {brief(wanted[len(seen)])} next"
+    return f"expected {len(wanted)} lines; line {len(wanted) + 1} is {brief(seen[len(wanted)])}"
 
 
 def _json_difference(seen: object, wanted: object, where: str) -> str:
@@ -437,4 +428,4 @@ def _json_difference(seen: object, wanted: object, where: str) -> str:
 def _brief_json(value: object) -> str:
     if isinstance(value, (dict, list)):
         return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
-    return _brief(json.dumps(value))
+    return brief(json.dumps(value))

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentgym.formats.osworld import SCHEMA
-from agentgym.manifest import parse_toml
+from agentgym.formats.pointers import states_schema
 from agentgym.protocols import ForeignTask
-from agentgym.regular_file import read_regular
 
 
 class OSWorldFormat:
@@ -18,11 +17,7 @@ class OSWorldFormat:
 
     def detect(self, folder: Path) -> bool:
         """Return whether a folder's `task.toml` states the schema of a pointer."""
-        try:
-            stated = parse_toml(read_regular(folder / "task.toml").decode("utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return False
-        return stated.get("schema_version") == SCHEMA
+        return states_schema(folder, SCHEMA)
 
     def load(self, folder: Path) -> ForeignTask:
         """Read the task that a folder points to.

@@ -5,10 +5,7 @@ The folders lie below `catalogue.imported_dir()`, which is on the search path.
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal
@@ -16,7 +13,7 @@ from typing import Final, Literal
 from agentgym.errors import TaskError
 from agentgym.formats.osworld import SCHEMA
 from agentgym.formats.osworld.checkout import Checkout
-from agentgym.formats.pointers import must_be_imported
+from agentgym.formats.pointers import must_be_imported, replaced_suite, write_pointer
 from agentgym.manifest import Manifest, load_toml
 
 SUITE: Final = "osworld"
@@ -73,13 +70,10 @@ def write_suite(
     Returns:
         Name of the suite.
     """
-    (root / "tasks").mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".osworld-", dir=root) as aside:
-        fresh = Path(aside) / SUITE
-        fresh.mkdir()
+    with replaced_suite(root, SUITE) as fresh:
         for domain, task in tasks:
             name = _name(fresh, domain, task)
-            said = {
+            fields = {
                 "schema_version": SCHEMA,
                 "id": f"{SUITE}/{name}-v1",
                 "checkout": str(checkout.path),
@@ -88,14 +82,7 @@ def write_suite(
                 "files": str(files or ""),
                 "env": env,
             }
-            # A JSON string is also a basic string of TOML.
-            lines = [f"{key} = {json.dumps(one, ensure_ascii=False)}" for key, one in said.items()]
-            (fresh / name).mkdir()
-            (fresh / name / "task.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        target = root / "tasks" / SUITE
-        if target.exists():
-            target.rename(Path(aside) / "old")
-        shutil.move(fresh, target)
+            write_pointer(fresh / name, fields)
     return SUITE
 
 

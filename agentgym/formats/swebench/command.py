@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from agentgym.swe.instance import Instance
+    from agentgym.swe.specs.table import SpecTable
 
 
 def import_suite(
@@ -41,19 +46,13 @@ def import_suite(
     Images are built when the tasks first run.
     """
     from agentgym import catalogue
-    from agentgym.cli.console import stderr_console, stdout_console
+    from agentgym.cli.console import stderr_console, stdout_console, teller
     from agentgym.errors import AgentGymError, NotFoundError
-    from agentgym.swe.clone import find_clone
     from agentgym.swe.instance_files import read_instances
-    from agentgym.swe.specs.resolve import packages_until, resolve_environment
     from agentgym.swe.specs.table import BUNDLED, load_table
-    from agentgym.swe.task_folder import folder_name, read_task, write_task
+    from agentgym.swe.task_folder import folder_name
 
-    told = stderr_console()
-
-    def tell(line: str) -> None:
-        told.print(line, markup=False, soft_wrap=True)
-
+    tell = teller(stderr_console())
     found = read_instances(file, refused=tell if skip_bad else None)
     known = {instance.id: instance for instance in found}
     for wanted in instances or ():
@@ -67,10 +66,7 @@ def import_suite(
     stand_ins: Counter[tuple[str, str]] = Counter()
     for instance in chosen:
         try:
-            clone = find_clone(clones, instance.repo)
-            spec = resolve_environment(instance, clone, tables)
-            until = packages_until(instance, clone)
-            folder = write_task(target, instance, clone, spec, until)
+            replaced = _write(target, instance, clones, tables)
         except AgentGymError as error:
             if not skip_bad:
                 raise
@@ -78,7 +74,7 @@ def import_suite(
             failed += 1
         else:
             written += 1
-            stand_ins.update(read_task(folder).pointer.replaced.items())
+            stand_ins.update(replaced.items())
     console = stdout_console()
     console.print(f"{written} tasks written, {failed} instances left out", markup=False)
     for (what, by), count in stand_ins.items():
@@ -87,3 +83,21 @@ def import_suite(
     if not written:
         raise typer.Exit(1)
     console.print(f"run it with: agentgym eval {name} -a oracle -a noop", markup=False)
+
+
+def _write(
+    target: Path, instance: Instance, clones: Path, tables: Sequence[SpecTable]
+) -> Mapping[str, str]:
+    """Write the task of an instance; return the recipes that stand in for others, by these.
+
+    Raises:
+        AgentGymError: It has no clone, or no table knows its environment.
+    """
+    from agentgym.swe.clone import find_clone
+    from agentgym.swe.specs.resolve import packages_until, resolve_environment
+    from agentgym.swe.task_folder import read_task, write_task
+
+    clone = find_clone(clones, instance.repo)
+    spec = resolve_environment(instance, clone, tables)
+    folder = write_task(target, instance, clone, spec, packages_until(instance, clone))
+    return read_task(folder).pointer.replaced

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from agentgym.manifest import parse_toml
+from agentgym.formats.pointers import states_schema
 from agentgym.protocols import ForeignTask
-from agentgym.regular_file import read_regular
 
 _SCHEMA: Final = "agentgym.swebench/1"
 
@@ -20,11 +19,7 @@ class SweBenchFormat:
 
     def detect(self, folder: Path) -> bool:
         """Return whether a folder's `task.toml` states the schema."""
-        try:
-            stated = parse_toml(read_regular(folder / "task.toml").decode())
-        except (OSError, ValueError, RecursionError):
-            return False
-        return stated.get("schema_version") == _SCHEMA
+        return states_schema(folder, _SCHEMA)
 
     def load(self, folder: Path) -> ForeignTask:
         """Read a task folder.

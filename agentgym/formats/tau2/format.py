@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from agentgym.formats.pointers import states_schema
 from agentgym.formats.tau2 import SCHEMA
-from agentgym.manifest import parse_toml
 from agentgym.protocols import ForeignTask
-from agentgym.regular_file import read_regular
 
 
 class Tau2Format:
@@ -18,11 +17,7 @@ class Tau2Format:
 
     def detect(self, folder: Path) -> bool:
         """Return whether a folder's `task.toml` states the schema of a pointer."""
-        try:
-            stated = parse_toml(read_regular(folder / "task.toml").decode("utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return False
-        return stated.get("schema_version") == SCHEMA
+        return states_schema(folder, SCHEMA)
 
     def load(self, folder: Path) -> ForeignTask:
         """Read the task that a folder points to; it starts the process of the domain.

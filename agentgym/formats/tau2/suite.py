@@ -5,16 +5,13 @@ The folders lie below `catalogue.imported()`, which is on the search path.
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from agentgym.errors import TaskError
-from agentgym.formats.pointers import must_be_imported
+from agentgym.formats.pointers import must_be_imported, replaced_suite, write_pointer
 from agentgym.formats.tau2 import SCHEMA
 from agentgym.formats.tau2.checkout import Checkout
 from agentgym.manifest import Manifest, load_toml
@@ -87,11 +84,9 @@ def write_suite(
         Name of the suite.
     """
     suite = _suite_of(domain)
-    (root / "tasks").mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".tau2-", dir=root) as aside:
-        fresh = Path(aside) / suite
+    with replaced_suite(root, suite) as fresh:
         for task, name in _named(tasks):
-            said = {
+            fields = {
                 "schema_version": SCHEMA,
                 "id": f"{suite}/{name}-v1",
                 "checkout": str(checkout.path),
@@ -101,17 +96,7 @@ def write_suite(
                 "tasks": source,
                 "retrieval": retrieval,
             }
-            # A JSON string is also a basic string of TOML.
-            lines = [
-                f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in said.items()
-            ]
-            (fresh / name).mkdir(parents=True)
-            (fresh / name / "task.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        target = root / "tasks" / suite
-        if target.exists():
-            target.rename(Path(aside) / "old")
-        if fresh.exists():
-            shutil.move(fresh, target)
+            write_pointer(fresh / name, fields)
     return suite
 
 

@@ -70,7 +70,7 @@ class Period:
     ended_s: float
 
 
-def mask_times(text: str, periods: Sequence[Period], mark: str = "<time>") -> str:
+def mask_times(text: str, periods: Sequence[Period]) -> str:
     """Replace every time that falls into one of the periods."""
     if not periods:
         return text
@@ -79,7 +79,7 @@ def mask_times(text: str, periods: Sequence[Period], mark: str = "<time>") -> st
         name = match.lastgroup or ""
         read = _READERS[name].fullmatch(match[0])
         # A look-behind sees another context in the cut-out text; unreadable text stays.
-        return mark if read and _falls(read, periods) else match[0]
+        return "<time>" if read and _falls(read, periods) else match[0]
 
     return _ANY.sub(replace, text)
 

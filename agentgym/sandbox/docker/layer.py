@@ -26,7 +26,7 @@ from agentgym.errors import SandboxError
 from agentgym.sandbox.docker.allowance import Allowance, Watched
 from agentgym.sandbox.layers.attributes import attributes, is_keyword
 from agentgym.sandbox.layers.changes import compare
-from agentgym.sandbox.layers.delta import set_time
+from agentgym.sandbox.layers.delta_format import set_time
 from agentgym.sandbox.layers.stack import (
     TRUSTED_OPAQUE,
     Stack,

@@ -44,7 +44,7 @@ from agentgym.sandbox.docker.layer import is_untouched, pack, reached, write_ima
 from agentgym.sandbox.docker.names import FOLDER, NamedImages, place_of, remove_owners
 from agentgym.sandbox.images import Image as BuiltImage
 from agentgym.sandbox.layer_names import MAX_LAYERS, layers_above
-from agentgym.sandbox.layers import delta
+from agentgym.sandbox.layers import delta_packing, delta_unpacking
 from agentgym.sandbox.layers.access import LayerAccess, layers_bounded
 from agentgym.sandbox.layers.changes import changes
 from agentgym.sandbox.layers.merging import squash
@@ -285,7 +285,7 @@ class ImageStore:
     # --- kept states ---
 
     def save_delta(self, before: str, after: str, bounds: Bounds) -> bytes:
-        """Return the difference of an image to its ancestor as an archive (see `delta.py`).
+        """Return the difference of an image to its ancestor as an archive, see `delta_format`.
 
         Raises:
             OSError: The archive exceeds the bounds.
@@ -304,7 +304,7 @@ class ImageStore:
                 check_mergeable(sum(size(one, True) for one in above), bounds)
                 layer = str(room / "merged")
                 squash(list(above), layer, TRUSTED_OPAQUE)
-            delta.pack(
+            delta_packing.pack(
                 *(layer, str(archive), TRUSTED_OPAQUE, 0), bounds.max_bytes, bounds.max_entries
             )
             return archive.read_bytes()
@@ -325,7 +325,7 @@ class ImageStore:
         try:
             archive, folder = room / "delta.tar", room / "layer"
             archive.write_bytes(data)
-            delta.unpack(
+            delta_unpacking.unpack(
                 *(str(archive), str(folder), TRUSTED_OPAQUE, 0),
                 *(bounds.max_bytes, bounds.max_entries),
             )

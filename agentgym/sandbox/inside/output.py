@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 CHUNK = 65536
+_ROUNDS = 64
 
 
 class Capture:
@@ -54,10 +55,10 @@ def read_some(fd: int) -> bytes | None:
         return b""
 
 
-def drain(fd: int | None, capture: Capture, rounds: int = 64) -> None:
+def drain(fd: int | None, capture: Capture) -> None:
     """Move the content of a pipe into a capture; bounded, because a writer may never stop."""
     if fd is not None:
-        for _ in range(rounds):
+        for _ in range(_ROUNDS):
             data = read_some(fd)
             if not data:
                 return

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from agentgym.sandbox.layers import delta
+from agentgym.sandbox.layers import delta_packing, delta_unpacking
 from agentgym.sandbox.layers.changes import changes
 from agentgym.sandbox.layers.merging import squash
 from agentgym.sandbox.layers.removal import remove
@@ -115,7 +115,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "check_copyable": check_copyable,
     "empty": empty_largest,
     "remove": remove,
-    **delta.OPERATIONS,
+    "pack": delta_packing.pack,
+    "unpack": delta_unpacking.unpack,
 }
 
 

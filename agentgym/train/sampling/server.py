@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from agentgym.chat.address import Address
 from agentgym.chat.answers import ErrorAnswer
 from agentgym.chat.connections import give_back, lend
-from agentgym.chat.endpoint import Address
 from agentgym.errors import AgentError
 from agentgym.train.sampling.answers import sampled
 from agentgym.train.sampling.sampler import Completion, Dialogue

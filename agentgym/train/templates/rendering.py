@@ -36,11 +36,10 @@ class Renderer:
 
     Args:
         cpu_s: Seconds of processor time for one dialogue.
-        memory_bytes: Address space of the process.
     """
 
-    def __init__(self, cpu_s: float = _CPU_S, memory_bytes: int = _MEMORY_BYTES) -> None:
-        self._cpu_s, self._memory_bytes = cpu_s, memory_bytes
+    def __init__(self, cpu_s: float = _CPU_S) -> None:
+        self._cpu_s = cpu_s
         self._process: subprocess.Popen[bytes] | None = None
         self._turn = threading.Lock()
 
@@ -81,7 +80,7 @@ class Renderer:
                 self._end()
                 raise RenderError(
                     f"{error}; it may take {self._cpu_s:g} s of processor time, "
-                    f"{self._memory_bytes >> 20} MiB, and make {_MOST_BYTES >> 20} MiB of text"
+                    f"{_MEMORY_BYTES >> 20} MiB, and make {_MOST_BYTES >> 20} MiB of text"
                 ) from None
         if "refused" in told:
             raise RenderError(told["refused"])
@@ -96,7 +95,7 @@ class Renderer:
         if self._process is None or self._process.poll() is not None:
             self._end()
             self._process = subprocess.Popen(
-                [sys.executable, str(_PROGRAM), str(self._cpu_s), str(self._memory_bytes)],
+                [sys.executable, str(_PROGRAM), str(self._cpu_s), str(_MEMORY_BYTES)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -13,10 +13,10 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from agentgym.chat.completion import Message
-from agentgym.chat.endpoint import (
+from agentgym.chat.endpoint import Endpoint
+from agentgym.chat.errors import (
     ContextLengthError,
     EndlessReplyError,
-    Endpoint,
     EndpointError,
     UnreadableReplyError,
     is_server_failure,

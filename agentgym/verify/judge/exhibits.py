@@ -123,11 +123,6 @@ def message_exhibits(messages: Sequence[tuple[Source, Written]]) -> list[Exhibit
     return _numbered([_message(source, one) for source, one in messages])
 
 
-def step_exhibits(steps: Sequence[Step]) -> list[Exhibit]:
-    """Return steps as exhibits, for a caller that judges steps and not an episode."""
-    return _numbered([_step(step) for step in steps])
-
-
 def cut(text: str, limit: int) -> str:
     """Return a text; if it is longer than about `limit`, its middle is left out."""
     if len(text) <= limit:

@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentgym.chat.endpoint import Address, Endpoint
+from agentgym.chat.address import Address
+from agentgym.chat.endpoint import Endpoint
 from agentgym.chat.spec import read_model
 from agentgym.errors import VerifierError
 from agentgym.records import Criterion, Exhibit, Json, Judgement, Vote

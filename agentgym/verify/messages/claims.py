@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from agentgym.verify.messages.units import NEGATIONS, Token, Unit, stem
-from agentgym.verify.messages.wanted import Part, spelling
+from agentgym.verify.messages.wanted import Part, is_part, spelling
 from agentgym.verify.messages.words import phrase_stems, stems, words
 
 Stance: TypeAlias = Literal["said", "denied", "open"]
@@ -232,22 +232,14 @@ def _run(tokens: Sequence[Token], start: int, run: Sequence[Part]) -> int:
     """Return the end of a run of parts that begins at a token, 0 if no such run begins there."""
     light, place = words().light, start
     for number, part in enumerate(run):
-        while number and place < len(tokens) and not _fits(tokens[place], part):
+        while number and place < len(tokens) and not is_part(tokens[place], part):
             if tokens[place].figure is not None or tokens[place].stem not in light:
                 return 0
             place += 1
-        if place >= len(tokens) or not _fits(tokens[place], part):
+        if place >= len(tokens) or not is_part(tokens[place], part):
             return 0
         place += 1
     return place
-
-
-def _fits(token: Token, part: Part) -> bool:
-    if token.taken:
-        return False
-    if isinstance(part, str):
-        return token.figure is None and token.stem == part
-    return token.figure is not None and token.figure.means(part)
 
 
 def _is_filler(token: Token) -> bool:

@@ -60,18 +60,19 @@ def _match(spelling: Sequence[Part], tokens: Sequence[Token], start: int) -> int
         while (
             number
             and place < len(tokens)
-            and not _is(tokens[place], part)
+            and not is_part(tokens[place], part)
             and tokens[place].figure is None
             and tokens[place].stem in light
         ):
             place += 1
-        if place >= len(tokens) or not _is(tokens[place], part):
+        if place >= len(tokens) or not is_part(tokens[place], part):
             return 0
         place += 1
     return place
 
 
-def _is(token: Token, part: Part) -> bool:
+def is_part(token: Token, part: Part) -> bool:
+    """Return whether a token that no other phrase has taken is this word or figure."""
     if token.taken:
         return False
     if isinstance(part, str):

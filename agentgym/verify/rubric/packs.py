@@ -1,13 +1,16 @@
 """Check packs: folders ``verifiers/<pack>/`` with documented check functions.
 
 The module owns the file format ``agentgym.pack/1``. It loads check modules by path (a pack's, or
-the ``checks.py`` beside a task's rubric) and defines which functions in them are checks.
+the ``checks.py`` beside a task's rubric) and defines which functions in them are checks. A check
+module may import the modules beside it, so a large pack has a module for each subject.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,14 +65,15 @@ def load_pack(folder: Path) -> Pack:
 
 
 def load_checks(path: Path) -> Mapping[str, Check]:
-    """Return the checks of a module: its own plain functions without a leading underscore.
+    """Return the checks of a module: its plain functions without a leading underscore.
 
-    A module is executed once, and again only after its file has changed.
+    They are its own, or those of a module beside it (``from .workbooks import cells``). A module
+    is executed once, and again only after a module of its folder has changed.
 
     Raises:
         VerifierError: The file is missing, or executing it raised.
     """
-    return _load(path.absolute(), _changed_ns(path))
+    return _load(path.absolute(), (_changed_ns(path), *_modules_beside(path.parent)))
 
 
 def find_check(use: str, checks_folder: Path) -> Check:
@@ -128,18 +132,30 @@ def _changed_ns(path: Path) -> int:
         ) from None
 
 
+def _modules_beside(folder: Path) -> list[tuple[str, int]]:
+    """Return the modules of a folder with the times at which they changed, by name."""
+    found = []
+    # A folder may be closed to this user, a link lead to nothing, a file be removed meanwhile.
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                with contextlib.suppress(OSError):
+                    found.append((entry.name, entry.stat().st_mtime_ns))
+    return sorted(found)
+
+
 @functools.lru_cache(maxsize=256)
 def _load_manifest(path: Path, changed_ns: int) -> PackManifest:
     return load_toml(path, PackManifest, VerifierError)
 
 
 @functools.lru_cache(maxsize=256)
-def _load(path: Path, changed_ns: int) -> Mapping[str, Check]:
-    module = execute(path, VerifierError)
+def _load(path: Path, changed: tuple[object, ...]) -> Mapping[str, Check]:
+    module = execute(path, VerifierError, is_package=True)
     return {
         name: value
         for name, value in vars(module).items()
         if inspect.isfunction(value)
-        and value.__module__ == module.__name__
+        and f"{value.__module__}.".startswith(f"{module.__name__}.")
         and not name.startswith("_")
     }

@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from agentgym.chat.endpoint import Address, Endpoint, EndpointError
+from agentgym.chat.address import Address
+from agentgym.chat.endpoint import Endpoint
+from agentgym.chat.errors import EndpointError
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.records import Json
 from agentgym.verify.judge.answer import UnusableAnswerError

@@ -20,7 +20,7 @@ from agentgym.records import (
     StepEventKind,
 )
 from agentgym.testing.checks import Link, evidence
-from agentgym.verify.judge.exhibits import cut, gather, step_exhibits
+from agentgym.verify.judge.exhibits import cut, gather
 from agentgym.verify.judge.relevance import best, fit, overlap
 from agentgym.verify.rubric.packs import find_check
 
@@ -48,12 +48,6 @@ def test_a_step_shows_what_was_done_and_seen_and_not_what_was_meant() -> None:
         "The agent called bash\ncommand = ls\npwd\ntimeout_s = 3\nIt saw (effect: error):\na\nb",
     )
     assert "The world: fault slow-disk: timeout\n" in second[2]
-
-
-def test_steps_can_be_shown_without_an_episode() -> None:
-    steps = [step(3, command="ls"), step(4)]
-    found = [(e.id, e.title, e.text) for e in step_exhibits(steps)]
-    assert found == shown("steps", steps=steps)
 
 
 @pytest.mark.parametrize(

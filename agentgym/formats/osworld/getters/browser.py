@@ -14,7 +14,6 @@ from agentgym.threads import to_thread
 
 _PROFILE: Final = f"{HOME}/.config/google-chrome/Default"
 _MOST_BYTES: Final = 8 * 2**20
-_STATE: Final = f"{HOME}/.config/google-chrome/Local State"
 
 
 async def _stored(stage: Stage, path: str) -> Any:

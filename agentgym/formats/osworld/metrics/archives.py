@@ -17,7 +17,7 @@ _BY_TYPE: Final[Mapping[str, tuple[str, str]]] = {
     "csv": ("texts", "compare_csv"),
     "pdf": ("pdfs", "compare_pdfs"),
     "docx": ("documents", "compare_docx_files"),
-    "ppt": ("slides", "compare_pptx_files"),
+    "ppt": ("presentations", "compare_pptx_files"),
     "table": ("tables", "compare_table"),
     "image": ("images", "compare_images"),
 }

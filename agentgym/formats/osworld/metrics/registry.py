@@ -35,8 +35,9 @@ _NAMES: Final[Mapping[str, str]] = {
         evaluate_colored_words_in_tables evaluate_strike_through_last_paragraph fuzzy_place_math
         has_page_numbers_in_footers is_first_line_centered""",
     "slides": """check_image_stretch_and_center check_page_number_colors
-        check_slide_orientation_Portrait check_strikethrough check_transition compare_pptx_files
+        check_slide_orientation_Portrait check_strikethrough check_transition
         evaluate_presentation_fill_to_rgb_distance""",
+    "presentations": "compare_pptx_files",
     "pdfs": "check_pdf_pages compare_pdfs",
     "images": """check_brightness_decrease_and_structure_sim
         check_contrast_increase_and_structure_sim check_file_exists_and_structure_sim
@@ -48,6 +49,7 @@ _NAMES: Final[Mapping[str, str]] = {
 _PACKAGES: Final[Mapping[str, str]] = {
     "tables": "openpyxl",
     "documents": "docx",
+    "presentations": "pptx",
     "slides": "pptx",
     "pdfs": "pypdf",
 }

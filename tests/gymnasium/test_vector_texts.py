@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from fake_environment import WORDS, FakeEnvironment, make_fake
+from fake_environment import WORDS, FakeEnvironment, make_fake, say
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
@@ -34,10 +34,6 @@ def envs(request):
     made = KINDS[request.param]([make_fake] * 3)
     yield made
     made.close()
-
-
-def say(text):
-    return {"tool": "say", "arguments": {"text": text}}
 
 
 def test_observations_arrive_exactly(envs):

@@ -1,7 +1,10 @@
 import pytest
+from fake_environment import FakeEnvironment
+from fake_lanes import LANES
 from shop_task import write_shop
 
 from agentgym.gymnasium import registration
+from agentgym.gymnasium.vector import VectorEnvironment
 
 
 @pytest.fixture
@@ -14,3 +17,18 @@ def shop_catalogue(tmp_path, monkeypatch):
     registration.shared_provider.cache_clear()
     yield
     registration.shared_provider.cache_clear()
+
+
+@pytest.fixture
+def made():
+    """Make vector environments that are closed in the end."""
+    all_made = []
+
+    def make(environments=None, num_envs=LANES, **options):
+        chosen = FakeEnvironment(4) if environments is None else environments
+        all_made.append(VectorEnvironment(chosen, num_envs, **options))
+        return all_made[-1]
+
+    yield make
+    for envs in all_made:
+        envs.close()

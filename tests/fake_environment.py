@@ -1,7 +1,7 @@
 """An environment without a computer: says things back, and is won by submitting its word.
 
 Stands in for `agentgym.env.environment.Environment` and its episodes where only the Gymnasium
-side is tested; `test_env_fake.py` holds it to the same rules.
+side is tested; `test_fake_environment.py` holds it to the same rules.
 """
 
 from dataclasses import dataclass
@@ -125,3 +125,8 @@ class FakeEnvironment:
 
 def make_fake(max_steps=20, **options):
     return GymEnv(FakeEnvironment(max_steps), **options)
+
+
+def say(text):
+    """Return the action that says a text."""
+    return {"tool": "say", "arguments": {"text": text}}

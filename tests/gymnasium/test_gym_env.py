@@ -11,7 +11,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from fake_environment import WORDS, FakeEnvironment, FakeEpisode, Transition, make_fake
+from fake_environment import WORDS, FakeEnvironment, FakeEpisode, Transition, make_fake, say
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.passive_env_checker import data_shares_objects
@@ -38,10 +38,6 @@ def env():
     made = make_fake()
     yield made
     made.close()
-
-
-def say(text):
-    return {"tool": "say", "arguments": {"text": text}}
 
 
 def test_gymnasium_s_own_checker_passes_without_warnings(env):
@@ -345,7 +341,7 @@ cycle.append(cycle)
 
 def test_environments_that_are_left_open_do_not_disturb_the_end():
     done = subprocess.run(
-        [sys.executable, "-c", DROPPED_AT_EXIT, str(Path(__file__).parent)],
+        [sys.executable, "-c", DROPPED_AT_EXIT, str(Path(__file__).parents[1])],
         capture_output=True,
         text=True,
         timeout=60,
