@@ -14,6 +14,7 @@ from agentgym.installation import missing_extra
 from agentgym.session.places import Places
 
 try:
+    import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as error:
     raise missing_extra("uvicorn", "server") from error
@@ -46,13 +47,17 @@ class HttpConnection(H11Protocol):
         self._note_place()
         self._unset_keepalive_if_required()
         self._watch.cancel()
-        self.cycle = None  # type: ignore[assignment] # it refers to the connection
 
     def data_received(self, data: bytes) -> None:
         """Read a part of a request."""
         self._received_bytes += len(data)
         super().data_received(data)
         self._note_place()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Leave the connection to its WebSocket."""
+        self._watch.cancel()
+        super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         """Wait for the next request, unless it is there."""
