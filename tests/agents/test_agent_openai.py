@@ -376,10 +376,11 @@ def fails_at(mark, failure, *, every=1):
         Status(403, "your input was flagged"),
         Status(403, "Request blocked by the web application firewall"),
         Status(408, "the operation timed out"),
+        Status(302),
     ],
     ids=[
         *("500", "504", "dropped", "502-in-a-body", "an-error-without-a-status", "nothing"),
-        *("half-a-body", "moderated", "firewall", "408"),
+        *("half-a-body", "moderated", "firewall", "408", "a-redirect-to-nowhere"),
     ],
 )
 @pytest.mark.parametrize("mark", ["Say hello", "echo hello"], ids=["first", "later"])
