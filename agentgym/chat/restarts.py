@@ -24,7 +24,7 @@ _turns: Final[defaultdict[str, threading.Lock]] = defaultdict(threading.Lock)
 
 
 class Restart:
-    """What the requests of one client have seen of the end of its server, since the last reply.
+    """The end of a server, as the requests of one client have seen it since the last reply.
 
     Args:
         url: The address of the server.

@@ -106,7 +106,7 @@ class _Listener(socket.socket):
         """Accept a connection.
 
         Raises:
-            BlockingIOError: There is none, or there was no place for it.
+            BlockingIOError: No connection waits, or a new one had no place.
         """
         connection, address = super().accept()
         if not self._places.take(connection):

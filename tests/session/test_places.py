@@ -184,3 +184,15 @@ def test_a_place_is_free_once_its_connection_is_closed():
         assert held[2].recv(1) == b""
         for one in (*held, *taken):
             one.close()
+
+
+@pytest.mark.parametrize("more", [b"X: " + b"a" * 9_000 + b"\r\n", b"X: a\r\n" * 200])
+async def test_a_websocket_whose_request_cannot_be_read_is_closed(tmp_path, more):
+    request = b"GET /v1/session HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n" + more
+    request += b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    request += b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    with live_server(tmp_path / "run") as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(request)
+        assert await ended(reader)
+        writer.close()

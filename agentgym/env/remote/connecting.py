@@ -1,7 +1,7 @@
 """Opens WebSockets to servers of environments, at the address that the user gave.
 
-websockets follows redirects. The server, or whoever answers in its place, would choose what this
-machine asks, and who gets the token of the session.
+websockets follows redirects. A server, or a stranger in its place, would choose what this machine
+asks, and which host gets the token of the session.
 """
 
 from __future__ import annotations
