@@ -116,8 +116,8 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self._parsing_bytes = 1  # frames came with the request, which uvicorn does not do
         super().data_received(data)
         if not self.handshake_initiated:
-            # uvicorn hands over a whole request, but websockets reads no line of more than 8 kB, and
-            # no more than 128 headers. Such a connection would wait for ever.
+            # uvicorn hands over a whole request, but websockets reads no line of more than 8 kB
+            # and no more than 128 headers. Such a connection would wait for ever.
             self.transport.close()
         self._count_held()
 
