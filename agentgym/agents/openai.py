@@ -301,7 +301,7 @@ class OpenAIAgent:
         messages, _ = compose(briefing, self._first, (), 0, pictures=self._pictures.part)
         request = self._request(tools)
         timeout_s = min(self._options.timeout_s, _CONTROL_S)
-        endpoint = Endpoint(self._address, timeout_s=timeout_s, retries=0)
+        endpoint = Endpoint(self._address, timeout_s=timeout_s, retries=0, reached=True)
         try:
             bound = {self._length_name: _CONTROL_TOKENS}
             await endpoint.complete({**request, "messages": messages, **bound})

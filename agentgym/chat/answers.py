@@ -43,17 +43,17 @@ class ErrorAnswer(Exception):
 
 
 async def refuse_error_answers(response: Any) -> None:
-    """Raise for an answer with an error status; a response hook of an HTTP client.
+    """Raise for an answer that is no success and no redirect; a response hook of an HTTP client.
 
     An answer that was compressed more than once is refused as well: a kilobyte of it can stand for
     gigabytes, and httpx unpacks what it has received before it passes on any of it.
 
     Raises:
-        ErrorAnswer: The status is an error status, or the answer was compressed more than once.
+        ErrorAnswer: The status is another one, or the answer was compressed more than once.
     """
     if "," in response.headers.get("content-encoding", ""):
         raise ErrorAnswer(response.status_code, "the answer was compressed more than once", None)
-    if response.status_code < 400:
+    if response.status_code < 300 or response.has_redirect_location:
         return
     read = bytearray()
     async for chunk in response.aiter_bytes():

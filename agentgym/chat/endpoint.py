@@ -35,13 +35,13 @@ from agentgym.chat.errors import (
     UnreadableReplyError,
 )
 from agentgym.chat.refusals import Refusal, read_refusal, read_status
+from agentgym.chat.restarts import Restart
 from agentgym.chat.stream import EventStream
 from agentgym.threads import COMPUTING
 
 if TYPE_CHECKING:  # Importing it takes half a second, and most runs ask no endpoint.
     import openai
 
-__all__ = ["Address", "Endpoint", "EndpointError"]
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -71,11 +71,13 @@ class _AttemptError(Exception):
         wait_s: float | None = None,
         status: int | None = None,
         reached: bool = False,
+        connected: bool = True,
     ) -> None:
         self.transient = transient
         self.wait_s = wait_s
         self.status = status
         self.reached = reached
+        self.connected = connected
         super().__init__(message)
 
 
@@ -86,9 +88,12 @@ class Endpoint:
         address: Address to connect to.
         timeout_s: Seconds that one reply may take, retries included.
         retries: Attempts after the first, if the failure may pass.
+        reached: Whether the server was reached before. Such a server may end and start again.
     """
 
-    def __init__(self, address: Address, *, timeout_s: float, retries: int) -> None:
+    def __init__(
+        self, address: Address, *, timeout_s: float, retries: int, reached: bool = False
+    ) -> None:
         # A password in the address must not reach error messages, which are recorded.
         self._url = re.sub(r"//[^/@]*@", "//", address.url) + "/chat/completions"
         self._address = address
@@ -96,6 +101,8 @@ class Endpoint:
         self._retries = retries
         self._client: openai.AsyncOpenAI | None = None
         self._heard_s = 0.0
+        self._reached = reached
+        self._restart = Restart(self._url)
 
     async def complete(self, request: Mapping[str, Any]) -> Completion:
         """Send a chat-completions request and return the reply.
@@ -118,11 +125,19 @@ class Endpoint:
                 while True:
                     asked_s = time_s()
                     try:
-                        return await self._attempt(request)
+                        async with self._restart.turn(deadline):
+                            reply = await self._attempt(request)
+                        self._restart.forget()
+                        return reply
                     except _AttemptError as failure:
+                        failure.reached |= failed is not None and failed.reached
                         failed = failure
-                        await self._wait(failure, attempt, deadline)
-                    attempt += 1
+                        if failure.connected or not self._reached:
+                            self._restart.note(broke_off=failure.status is None)
+                            await self._wait(failure, attempt, deadline)
+                            attempt += 1
+                        elif not await self._restart.wait():
+                            raise EndpointError(str(failure)) from failure
         except TimeoutError as error:
             late = f"{self._url}: no complete reply within {self._timeout_s:g} s"
             late += f"; before that: {failed}" if failed is not None else ""
@@ -185,11 +200,14 @@ class Endpoint:
             # The SDK checks each field of its own arguments, 80 ms for a dialogue of 200 steps. An
             # extra body is sent as it is.
             async with create(model="", messages=[], extra_body=body) as response:
+                self._reached = True
                 return await self._read(response)
         except ErrorAnswer as answer:
+            self._reached = True
             raise self._refused(answer) from answer
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, ErrorAnswer):
+                self._reached = True
                 raise self._refused(error.__cause__) from error
             raise self._unconnected(error) from error
         except OverlongReplyError as error:
@@ -269,7 +287,8 @@ class Endpoint:
                 f"{self._url}: cannot connect: {said}; "
                 f"start the server, or correct {self._address.url_from}"
             )
-            return _AttemptError(message, transient=False)
+            return _AttemptError(message, transient=False, connected=False)
+        self._reached = True
         message = f"{self._url}: the connection failed: {said}"
         return _AttemptError(message, transient=True, reached=True)
 

@@ -26,6 +26,7 @@ def main() -> None:
     """Run the `agentgym` command."""
     from agentgym.cli.app import app
 
+    _open_missing_streams()
     _end_with_the_terminal()
     signs.register()
     for stream in (sys.stdout, sys.stderr):
@@ -49,6 +50,18 @@ def main() -> None:
         sys.exit(1)
     finally:
         _flush()
+
+
+def _open_missing_streams() -> None:
+    """Open the standard streams that the caller has closed.
+
+    The next files, such as the record of a run, would have their descriptors otherwise.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - stays open
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def _end_with_the_terminal() -> None:

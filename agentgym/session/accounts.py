@@ -41,7 +41,7 @@ class Quota:
         episodes: Live episodes.
         messages_per_s: Messages a second; so many may also come at once.
         messages: Messages altogether, since the start of the server.
-        connections: WebSocket connections.
+        connections: WebSocket connections, and calls over HTTP that are under way.
         held_bytes: Bytes of messages that are not whole, not read or not answered yet.
     """
 
@@ -61,7 +61,7 @@ class Account:
         name: Its name, for the metrics and the log.
         quota: What it may use.
         messages: Messages that it has sent.
-        connections: WebSocket connections that it has.
+        connections: WebSocket connections that it has, and its calls over HTTP under way.
         held_bytes: Bytes that the server holds of its messages.
     """
 

@@ -136,8 +136,7 @@ class EnvironmentApp:
         ):
             refusal = (403, "this server takes no connections from web pages")
         elif account is not None and not account.may_connect:
-            told = f"account {account.name!r} has {account.connections} connections"
-            refusal = (429, f"{told}; close one, or come back later")
+            refusal = (429, _has_all_connections(account))
         if refusal is None:
             assert account is not None
             direct = (scope.get("extensions") or {}).get(direct_messages.NAME)
@@ -186,6 +185,9 @@ class EnvironmentApp:
                 sessions=self._sessions.open_sessions, episodes=self._sessions.live
             )
             return 200, CONTENT_TYPE, counted.encode()
+        if not account.may_connect:
+            return 429, "text/plain", _has_all_connections(account).encode()
+        account.connections += 1
         held = Held(account)
         try:
             body = await self._body(headers, receive, held)
@@ -197,6 +199,7 @@ class EnvironmentApp:
             return 429, "text/plain", str(error).encode()
         finally:
             held.let_go()
+            account.connections -= 1
 
     def _health(self) -> tuple[int, str, bytes]:
         stopped = self._sessions.is_stopped
@@ -253,6 +256,11 @@ class EnvironmentApp:
         self.metrics.sent_bytes += len(answer)
         self.metrics.count_seconds(time.perf_counter() - began_s)
         return status, _JSON, answer
+
+
+def _has_all_connections(account: Account) -> str:
+    told = f"account {account.name!r} has {account.connections} connections"
+    return f"{told}; close one, or come back later"
 
 
 @functools.cache

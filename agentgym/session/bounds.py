@@ -16,7 +16,7 @@ class ServerBounds:
         hello_s: Seconds in which a connection has to send its hello.
         first_s: Seconds in which a client of OpenEnv, which says no hello, has to send its first
             message.
-        connections: WebSocket connections of all accounts.
+        connections: WebSocket connections and calls over HTTP, of all accounts.
         held_bytes: Bytes of messages of all accounts that are not whole, not read or not answered.
         resume_s: Seconds that a session stays without a connection. Then it ends, and its episodes
             are judged as they stand.

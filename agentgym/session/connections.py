@@ -1,8 +1,8 @@
 """HTTP connections that a client cannot keep open for ever by doing nothing.
 
 A client needs no token to open a connection, and every connection costs a descriptor, so their
-number is bounded. A client that sends half a request or half a body, or takes no answer, loses its
-connection. Otherwise such clients could take all places.
+number is bounded (`Places`). A client that sends half a request or half a body, or takes no answer,
+loses its connection. Otherwise such clients could take all places.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import asyncio
 from typing import ClassVar, Final, TypeAlias
 
 from agentgym.installation import missing_extra
+from agentgym.session.places import Places
 
 try:
+    import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as error:
     raise missing_extra("uvicorn", "server") from error
@@ -25,28 +27,57 @@ _Awaited: TypeAlias = tuple[str, object, int]
 
 
 class HttpConnection(H11Protocol):
-    """A connection that is closed if there are too many, or if its client keeps it waiting."""
+    """A connection that is closed if its client keeps it waiting, or if others need its place."""
 
-    most: ClassVar[int] = 1_024
-    """Largest number of connections, those upgraded to WebSocket included."""
+    places: ClassVar[Places]
 
     _received_bytes = 0
+    _watch: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept or close it."""
+        """Begin to wait for a request."""
         super().connection_made(transport)
-        if len(self.connections) > self.most:
-            transport.abort()
-        else:
-            self._watch_again()
+        self.places.opened(transport.get_extra_info("socket").fileno())
+        self._note_place()
+        self._watch_again()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End, and be forgotten at once: with TLS a connection takes 300 kB."""
+        super().connection_lost(exc)
+        self._note_place()
+        self._unset_keepalive_if_required()
+        self._watch.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Read a part of a request."""
         self._received_bytes += len(data)
         super().data_received(data)
+        self._note_place()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Leave the connection to its WebSocket."""
+        self._watch.cancel()
+        super().handle_websocket_upgrade(event)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, unless it is there."""
+        super().on_response_complete()
+        self._note_place()
+
+    def give_place(self) -> None:
+        """Close it at once."""
+        self.transport.abort()
+
+    def _note_place(self) -> None:
+        awaited = self._awaited() if self in self.connections else None
+        if awaited is not None and awaited[0] == "request":
+            self.places.wait(self)
+        else:
+            self.places.work(self)
 
     def _watch_again(self) -> None:
-        self.loop.call_later(SILENT_S, self._close_if_kept_waiting, self._awaited())
+        awaited = self._awaited()
+        self._watch = self.loop.call_later(SILENT_S, self._close_if_kept_waiting, awaited)
 
     def _close_if_kept_waiting(self, before: _Awaited | None) -> None:
         if self not in self.connections or self.transport.get_protocol() is not self:

@@ -15,12 +15,16 @@ from agentgym.installation import missing_extra
 from agentgym.services.accepting import ACCEPTED_AT_ONCE, AcceptingServer
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.connections import HttpConnection
+from agentgym.session.places import Places
 from agentgym.session.websocket_connection import Outbox, WebSocketConnection
 
 try:
     import uvicorn
 except ImportError as error:
     raise missing_extra("uvicorn", "server") from error
+
+MOST_CONNECTIONS: Final = 1_024
+"""Largest number of connections, those with a WebSocket included."""
 
 _PARTING_S: Final = 2
 """Longest time in seconds that connections stay open when the server ends."""
@@ -120,6 +124,9 @@ async def serve(
         certificate: Certificate for TLS.
     """
 
+    class _Http(HttpConnection):
+        places = Places(MOST_CONNECTIONS)
+
     class _Connection(WebSocketConnection):
         outbox = Outbox()
 
@@ -129,7 +136,7 @@ async def serve(
     server = AcceptingServer(
         uvicorn.Config(
             app,
-            http=HttpConnection,
+            http=_Http,
             ws=_Connection,
             backlog=ACCEPTED_AT_ONCE,
             log_level="critical",
@@ -144,7 +151,8 @@ async def serve(
             **tls,
         )
     )
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    accepting = _Http.places.listener(listening)
+    serving = asyncio.create_task(server.serve(sockets=[accepting]))
     waiting = asyncio.create_task(ending.wait())
     try:
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -153,6 +161,7 @@ async def serve(
         server.should_exit = True
         waiting.cancel()
         await asyncio.gather(serving, return_exceptions=True)
+        accepting.close()
         # A client that takes nothing more would keep its connection open.
         for connection in tuple(server.server_state.connections):
             connection.transport.abort()

@@ -15,6 +15,9 @@ from agentgym.services.mcp import over_stdio
 from agentgym.session.admission import Admission
 from agentgym.session.connections import HttpConnection
 from agentgym.session.mcp import McpAdapter
+from agentgym.session.places import Places
+
+_MOST_CONNECTIONS = 256
 
 _PARTING_S = 2
 """Longest time in seconds that connections stay open when the server ends."""
@@ -73,6 +76,10 @@ async def serve_http(
         tell: Called with the address.
         token: Token that clients must send; empty serves every user of this machine.
     """
+
+    class _Connection(HttpConnection):
+        places = Places(_MOST_CONNECTIONS)
+
     server = AcceptingServer(
         uvicorn.Config(
             Admission(adapter.http_app(), token),
@@ -84,7 +91,8 @@ async def serve_http(
             timeout_graceful_shutdown=_PARTING_S,
         )
     )
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    accepting = _Connection.places.listener(listening)
+    serving = asyncio.create_task(server.serve(sockets=[accepting]))
     waiting = asyncio.create_task(ending.wait())
     tell(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     try:
@@ -94,7 +102,4 @@ async def serve_http(
         server.should_exit = True
         waiting.cancel()
         await asyncio.gather(serving, return_exceptions=True)
-
-
-class _Connection(HttpConnection):
-    most = 256
+        accepting.close()

@@ -115,6 +115,10 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         elif data.find(_END_OF_REQUEST) != len(data) - len(_END_OF_REQUEST):
             self._parsing_bytes = 1  # frames came with the request, which uvicorn does not do
         super().data_received(data)
+        if not self.handshake_initiated:
+            # uvicorn hands over a whole request, but websockets reads no line of more than 8 kB
+            # and no more than 128 headers. Such a connection would wait for ever.
+            self.transport.close()
         self._count_held()
 
     def _skip(self, data: bytes) -> bytes:

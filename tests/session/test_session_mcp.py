@@ -371,7 +371,7 @@ async def test_a_long_call_reports_progress(store, monkeypatch):
     assert told[:3] == sorted(told[:3]) and told[0] > 0
 
 
-@pytest.mark.parametrize("bound", [("serve._Connection.most", 2), ("connections.SILENT_S", 0.05)])
+@pytest.mark.parametrize("bound", [("serve._MOST_CONNECTIONS", 2), ("connections.SILENT_S", 0.05)])
 async def test_connections_without_a_request_do_not_stay(store, monkeypatch, bound):
     monkeypatch.setattr(f"agentgym.session.{bound[0]}", bound[1])
     ending = asyncio.Event()

@@ -16,11 +16,12 @@ from typing import Any, Final, TypeAlias
 
 from agentgym.env.remote import wire
 from agentgym.env.remote.address import TOKEN_VARIABLE, Address
+from agentgym.env.remote.connecting import Connecting
 from agentgym.errors import ServerError
 from agentgym.installation import missing_extra
 
 try:
-    from websockets.asyncio.client import ClientConnection, connect
+    from websockets.asyncio.client import ClientConnection
     from websockets.exceptions import (
         ConnectionClosed,
         InvalidHandshake,
@@ -284,7 +285,7 @@ class RemoteSession:
         headers = {"Authorization": f"Bearer {address.token}"} if address.token else {}
         secure = {"ssl": address.trust} if address.trust is not None else {}
         try:
-            socket = await connect(
+            socket = await Connecting(
                 address.endpoint,
                 additional_headers=headers,
                 compression=None,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentgym.chat.endpoint import Address, Endpoint, EndpointError
+from agentgym.chat.address import Address
+from agentgym.chat.endpoint import Endpoint
+from agentgym.chat.errors import EndpointError
 from agentgym.errors import AgentError
 from agentgym.swe.mining.mine import Rewrite
 

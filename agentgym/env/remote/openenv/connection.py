@@ -9,13 +9,14 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
+from agentgym.env.remote.connecting import Connecting
 from agentgym.env.remote.openenv.address import OpenEnvAddress
 from agentgym.errors import ServerError
 from agentgym.installation import missing_extra
 from agentgym.records import Json, bounds
 
 try:
-    from websockets.asyncio.client import ClientConnection, connect
+    from websockets.asyncio.client import ClientConnection
     from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 except ImportError as error:
     raise missing_extra("websockets", "server") from error
@@ -46,7 +47,7 @@ class Connection:
         """
         secure: dict[str, Any] = {"ssl": address.trust} if address.trust is not None else {}
         try:
-            socket = await connect(
+            socket = await Connecting(
                 address.endpoint,
                 additional_headers=address.headers,
                 max_size=_ANSWER_BYTES,
