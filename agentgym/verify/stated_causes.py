@@ -137,13 +137,13 @@ class Cause:
             return f"the category {said.category!r} does not hold"
         wanted = {one for some in (*self.subject, *self.told) for one in some}
         for some in self.subject:
-            if not any(has_words(said.subject, one) for one in some):
+            if not any(has_words(said.subject, one, begun=True) for one in some):
                 return f"the subject {brief(said.subject)} does not name {' or '.join(some[:4])}"
         for one in self.never:
             if one not in wanted and has_words(said.subject, one):
                 return f"{one!r} is not what {said.category!r} holds of"
         for some in self.told:
-            if not any(has_words(said.words, one) for one in some):
+            if not any(has_words(said.words, one, begun=True) for one in some):
                 return f"it does not name {' or '.join(some[:4])}"
         return ""
 
@@ -213,9 +213,20 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in _WORD.findall(normal(text)))
 
 
-def has_words(text: str, words: str) -> bool:
-    """Return whether a text has each of these words, in any order."""
-    return stems(words) <= stems(text)
+def has_words(text: str, words: str, *, begun: bool = False) -> bool:
+    """Return whether a text has each of these words, in any order.
+
+    Args:
+        text: The text.
+        words: The words.
+        begun: Whether a longer word that begins with one counts: "flooded" for "flood".
+    """
+    seen = stems(text)
+    return all(
+        word in seen
+        or (begun and len(word) > 3 and word.isalpha() and any(s.startswith(word) for s in seen))
+        for word in stems(words)
+    )
 
 
 @lru_cache(maxsize=64)
