@@ -26,15 +26,15 @@ CLAUSES: Final = re.compile(r"[.;:!?](?=\s|$)|,\s|\n|\bbut\b")
 """What parts the clauses of a reason."""
 
 _CAUSAL: Final = re.compile(
-    r"\b(?:because|since|so|as|though|although|while|whereas|therefore|however|due to|owing to|and"
-    r"|i\.e\.)\b"
+    r"\b(?:because|since|so|as(?! (?:\d|zero))|though|although|while|whereas|therefore|however"
+    r"|due to|owing to|and|i\.e\.)\b"
 )
 _OPEN: Final = re.compile(
     # "It cannot be read or is damaged" says that it is damaged; "I cannot tell whether" does not.
     r"(?<!\bcan )(?<!\bcould )\bnot\b|(?<!\bca)(?<!\bcould)n['’]t\b"
     r"|\b(?:no|never|none|nothing|nobody|neither|nor|without|hardly|whether|if|unless|until"
-    r"|instead of|rather than|far from|(?:could|would|should|may|might) be|rules? out|ruled out"
-    r"|excluded?|(?:tell|say|confirm|know) that)\b|\?"
+    r"|instead of|rather than|far from|(?:could|would|should|may|might) (?:be|have)|rules? out"
+    r"|ruled out|excluded?|(?:tell|say|confirm|know) that)\b|\?"
 )
 _WORD: Final = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 _NEITHER: Final = re.compile(r"\bneither\b")
@@ -61,6 +61,7 @@ _CAUSES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             *("lacks permission", "missing permission", "insufficient permission", "no rights"),
             *("not authorised", "not authorized", "unauthorised", "unauthorized", "no right to"),
             *("not permitted", "permission is missing", "refused access", "denied access"),
+            *("access * refused", "access * denied"),
         ),
         "forbidden_by_rule": (
             *("against the rules", "against a rule", "forbidden", "prohibited", "violates"),
@@ -87,17 +88,41 @@ _CAUSES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """Words that state a cause, in the form of comparisons. `missing_data` has none: it is said of
 anything."""
 
+_AGAINST: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "missing_data": (
+            *("it is there", "it's there", "they are there", "is not missing"),
+            *("nothing is missing", "can be found in"),
+            *("just cannot open", "just can't open", "only cannot open", "does exist", "it exists"),
+        ),
+        "locked": ("nothing is missing", "is not locked", "not encrypted", "needs no password"),
+        "unclear_request": ("quite clear", "clear enough", "perfectly clear", "request is clear"),
+        "already_done": ("not done yet", "still to be done", "not yet done"),
+    }
+)
+"""Words that deny a category."""
+
+_EXCEPT: Final = re.compile(
+    r"\b(?:except|excepting|but|other than|apart from|anything|everything|unlike)\b"
+)
+"""Words by which a subject means what it does not name."""
+
 _DONE: Final = (
     r"(?:fixed|repaired|solved|resolved|changed|edited|updated|filled(?: it)? in|saved|created"
     r"|deleted|removed|moved|renamed|published|posted|submitted|sent|lowered|reduced|raised"
     r"|adjusted|corrected|replaced|rewrote|rewritten|reworded|implemented|applied|unlocked|cracked"
     r"|decrypted|estimated|interpolated|extrapolated|patched|committed|completed|finished"
-    r"|discarded|overwrote|overwritten|shortened|cleared)"
+    r"|discarded|overwrote|overwritten|shortened|cleared|added(?! up))"
 )
 _PUT: Final = (
     r"(?:filled in|entered|inserted|added|typed|put|took|taken|used|wrote|written|set) "
     r"(?:it\b|zero\b|\d|(?:the|an?|his|her|its|that) (?:[\w-]+ )?(?:price|figure|value|amount"
-    r"|estimate|average|usage|total|reading|sum|number|similar|invoice)\b)"
+    r"|estimate|average|usage|total|reading|sum|number|similar|invoice)\b"
+    r"|as (?:\d|zero\b))"
+    r"|(?:wrote|put|typed|entered|filled) (?!nothing\b|none\b|no\b)[^.;]{1,80} "
+    r"(?:in|into|to) (?:the )?(?:line|sheet|cell|list|workbook|file|column|comparison|table"
+    r"|\w+\.(?:txt|xlsx|csv))\b"
+    r"|typed it in\b"
 )
 _ADVERBS: Final = (
     r"(?: (?:now|just|also|already|nevertheless|therefore|then|thus|instead|simply|successfully"
@@ -139,6 +164,8 @@ class Cause:
         for some in self.subject:
             if not any(has_words(said.subject, one, begun=True) for one in some):
                 return f"the subject {brief(said.subject)} does not name {' or '.join(some[:4])}"
+        if found := _EXCEPT.search(normal(said.subject)):
+            return f"the subject {brief(said.subject)} excludes something ({found[0]!r})"
         for one in self.never:
             if one not in wanted and has_words(said.subject, one):
                 return f"{one!r} is not what {said.category!r} holds of"
@@ -168,22 +195,25 @@ def misstated(said: GiveUp, true: Sequence[Cause]) -> str:
     return next((one for one in faults if not one.startswith("the category")), faults[0])
 
 
-def contradiction(words: str, false: Sequence[str], kept: Sequence[str] = ()) -> str:
+def contradiction(said: GiveUp, false: Sequence[str], kept: Sequence[str] = ()) -> str:
     """Return the first clause that states one of these as a fact; empty if none does.
 
+    A clause that denies the category of the statement is found, too.
+
     Args:
-        words: What the agent wrote.
-        false: Categories, for the words that state them, or phrases; a word also stands for longer
-            ones that begin with it.
+        said: What the agent wrote.
+        false: Categories, for the words that state them, or phrases, in which "*" stands for up to
+            four words; a word also stands for longer ones that begin with it.
         kept: Phrases that are true, and are left out of `false`.
     """
     true = {normal(one) for one in kept}
     phrases = [one for name in false for one in _CAUSES.get(name, (name,))]
+    phrases += _AGAINST.get(said.category, ())
     wanted = [normal(one) for one in phrases if normal(one) not in true]
     if not wanted:
         return ""
     found = _any_of(tuple(wanted))
-    for clause in clauses(words):
+    for clause in clauses(said.words):
         for match in found.finditer(clause):
             if not _OPEN.search(clause[: match.start()]):
                 return f"it is not so that {brief(clause)}"
@@ -234,7 +264,10 @@ def _any_of(phrases: tuple[str, ...]) -> re.Pattern[str]:
     # Longer phrases first: "no access" begins before "access".
     some = sorted(phrases, key=len, reverse=True)
     parts = (
-        (r"(?<!\w)" if re.match(r"\w", one) and not one.startswith("n't") else "") + re.escape(one)
+        (r"(?<!\w)" if re.match(r"\w", one) and not one.startswith("n't") else "")
+        + r"(?: \S+){0,4} ".join(map(re.escape, one.split(" * ")))
+        # "No permission problem came up" states none.
+        + (r"(?!\w* (?:problem|issue|error|trouble))" if one.startswith("no ") else "")
         for one in some
     )
     return re.compile("|".join(parts))

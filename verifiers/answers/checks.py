@@ -322,7 +322,7 @@ def gave_up(
         missing = [word for word in wanted if word not in _normal(words)]
         fault = f"lacks {missing[0]!r}" if missing else rules.excess(words) if rules else ""
         return result(not fault, shown + (f": it {fault}" if fault else ""))
-    fault = misstated(said, holds) or contradiction(said.words, untrue, _kept(reason, holds))
+    fault = misstated(said, holds) or contradiction(said, untrue, _kept(reason, holds))
     if unchanged:
         fault = fault or told_deed(said.words)
     if only:

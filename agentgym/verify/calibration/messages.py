@@ -1,6 +1,6 @@
 """Calibration of a task's message checks: texts with known verdicts, judged without an episode.
 
-The module owns the file format ``agentgym.message-cases/1``, ``checks/calibration.toml`` beside a rubric.
+Owns the file format ``agentgym.message-cases/1``, ``checks/calibration.toml`` beside a rubric.
 """
 
 from __future__ import annotations
