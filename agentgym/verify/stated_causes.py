@@ -37,6 +37,8 @@ _OPEN: Final = re.compile(
     r"|ruled out|excluded?|(?:tell|say|confirm|know) that)\b|\?"
 )
 _WORD: Final = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
+_SENTENCE: Final = re.compile(r"(?:[^.;!?\n]|[.;!?](?![\s]|$))+[.;!?]?")
+_LISTED: Final = re.compile(r"(?:[\w-]+ ){1,3}n?or\b")
 _NEITHER: Final = re.compile(r"\bneither\b")
 
 _CAUSES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -229,13 +231,22 @@ def told_deed(words: str) -> str:
 
 
 def clauses(words: str) -> Iterator[str]:
-    """Yield the clauses of a text, normalised; "neither" holds for its whole sentence."""
-    for sentence in re.split(r"[.;!?](?=\s|$)|\n", words[:MOST_CHARS]):
+    """Yield the clauses of a text, normalised, without questions.
+
+    "Neither" holds for its whole sentence, and a denial for the list that it begins.
+    """
+    for sentence in _SENTENCE.findall(words[:MOST_CHARS]):
+        if sentence.endswith("?"):
+            continue
         neither = "neither " if _NEITHER.search(normal(sentence)) else ""
+        before = ""
         for clause in CLAUSES.split(sentence):
             for part in _CAUSAL.split(normal(clause)):
-                if part.strip():
-                    yield f"{neither}{part.strip()}"
+                if not part.strip():
+                    continue
+                goes_on = _LISTED.match(part.strip()) and _OPEN.search(before)
+                before = f"{neither or ('not ' if goes_on else '')}{part.strip()}"
+                yield before
 
 
 def stems(text: str) -> frozenset[str]:
