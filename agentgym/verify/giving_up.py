@@ -36,7 +36,7 @@ CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
         "other": "none of these; the reason says what",
     }
 )
-"""What may stand in the way, with the description that agents see."""
+"""The obstacles that there may be, each with the description that agents see."""
 
 OTHER: Final = "other"
 
@@ -46,7 +46,7 @@ _NAMES: Final = ("category", "subject", "reason")
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """What an agent has said when it gave up.
+    """The statement of an agent that gives up.
 
     Attributes:
         reason: Why, in its own words.

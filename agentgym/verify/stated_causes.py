@@ -23,7 +23,7 @@ MOST_CHARS: Final = 16_000
 """Limit for the words of one reason; a longer one is not read."""
 
 CLAUSES: Final = re.compile(r"[.;:!?](?=\s|$)|,\s|\n|\bbut\b")
-"""What parts the clauses of a reason."""
+"""The signs and words between the clauses of a reason."""
 
 _CAUSAL: Final = re.compile(
     r"\b(?:because|since|so|as(?! (?:\d|zero))|though|although|while|whereas|therefore|however"

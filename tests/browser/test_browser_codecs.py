@@ -61,8 +61,10 @@ def test_calls_of_browsergym_there_and_back(text):
 def test_giving_up_keeps_its_fields_in_the_only_text_that_browsergym_has():
     (action,) = browsergym.decode(browsergym.encode(Action("give_up", GAVE_UP)))
     assert list(action.arguments) == ["reason"]
-    assert read_give_up(action.arguments) == read_give_up(GAVE_UP) == GiveUp(
-        "It isn't there.", "missing_data", "invoice of “Ada”"
+    assert (
+        read_give_up(action.arguments)
+        == read_give_up(GAVE_UP)
+        == GiveUp("It isn't there.", "missing_data", "invoice of “Ada”")
     )
     (plain,) = browsergym.decode("report_infeasible('{not JSON')")
     assert read_give_up(plain.arguments) == GiveUp("{not JSON")

@@ -1,4 +1,4 @@
-"""`give_up` over an episode: refused fields cost a step, right ones end it, and records keep them."""
+"""`give_up` over an episode: refused fields cost a step, right ones end it, records keep them."""
 
 from __future__ import annotations
 

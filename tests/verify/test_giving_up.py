@@ -19,7 +19,8 @@ from agentgym.verify.giving_up import (
 from agentgym.verify.memory_evidence import evidence
 from agentgym.verify.stated_causes import causes, contradiction, misstated, told_deed
 
-FIELDS = {"category": "locked", "subject": "q3.zip", "reason": "It wants a password."}
+WHY = "It wants a password."
+FIELDS = {"category": "locked", "subject": "q3.zip", "reason": WHY}
 
 
 def step(arguments, tool="give_up"):
@@ -29,15 +30,24 @@ def step(arguments, tool="give_up"):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (FIELDS, GiveUp("It wants a password.", "locked", "q3.zip")),
+        (FIELDS, GiveUp(WHY, "locked", "q3.zip")),
         ({"reason": "no"}, GiveUp("no")),
         ({"reason": "no", "category": None, "subject": ""}, GiveUp("no")),
-        ({**FIELDS, "category": " Locked. "}, GiveUp("It wants a password.", "locked", "q3.zip")),
-        ({**FIELDS, "category": "Missing Data"}, GiveUp(FIELDS["reason"], "missing_data", "q3.zip")),
-        ({**FIELDS, "category": "NO-PERMISSION"}, GiveUp(FIELDS["reason"], "no_permission", "q3.zip")),
-        ({**FIELDS, "subject": 424}, GiveUp(FIELDS["reason"], "locked", "424")),
-        ({**FIELDS, "subject": "  q3\u200b.zip\n\t "}, GiveUp(FIELDS["reason"], "locked", "q3.zip")),
-        ({"reason": json.dumps(FIELDS)}, GiveUp(FIELDS["reason"], "locked", "q3.zip")),
+        ({**FIELDS, "category": " Locked. "}, GiveUp(WHY, "locked", "q3.zip")),
+        (
+            {**FIELDS, "category": "Missing Data"},
+            GiveUp(WHY, "missing_data", "q3.zip"),
+        ),
+        (
+            {**FIELDS, "category": "NO-PERMISSION"},
+            GiveUp(WHY, "no_permission", "q3.zip"),
+        ),
+        ({**FIELDS, "subject": 424}, GiveUp(WHY, "locked", "424")),
+        (
+            {**FIELDS, "subject": "  q3\u200b.zip\n\t "},
+            GiveUp(WHY, "locked", "q3.zip"),
+        ),
+        ({"reason": json.dumps(FIELDS)}, GiveUp(WHY, "locked", "q3.zip")),
         ({"reason": '{"a": 1}'}, GiveUp('{"a": 1}')),
         ({"reason": "[" * 5000}, GiveUp("[" * 5000)),
         ({"reason": '{"category": ' * 3000}, GiveUp('{"category": ' * 3000)),
@@ -91,8 +101,8 @@ def test_all_spellings_of_the_categories_and_the_schema():
 
 
 def test_the_fields_are_those_of_the_last_call():
-    said = given_up(evidence({}, steps=[step(FIELDS)], gave_up=FIELDS["reason"]))
-    assert said == GiveUp(FIELDS["reason"], "locked", "q3.zip")
+    said = given_up(evidence({}, steps=[step(FIELDS)], gave_up=WHY))
+    assert said == GiveUp(WHY, "locked", "q3.zip")
     assert said.in_fields and said.words == "q3.zip\nIt wants a password."
     assert told_give_up(said) == "gave up: locked, q3.zip"
     assert given_up(evidence({}, steps=[step(FIELDS)])) is None

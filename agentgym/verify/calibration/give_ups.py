@@ -61,8 +61,8 @@ def judge_give_ups(instance: Instance) -> list[JudgedGiveUp]:
     """Judge the statements of a task's calibration.
 
     Raises:
-        VerifierError: The file or the rubric cannot be read, or a statement is none that an episode
-            accepts.
+        VerifierError: The file or the rubric cannot be read, or an episode would not accept a
+            statement.
     """
     texts = load_texts(instance)
     if not texts.give_up:
