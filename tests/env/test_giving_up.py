@@ -11,6 +11,7 @@ import pytest
 from agentgym.agents import registry
 from agentgym.env.control import GIVE_UP
 from agentgym.env.environment import Environment
+from agentgym.errors import VerifierError
 from agentgym.gymnasium.spaces import ToolCallSpace
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect
@@ -19,6 +20,7 @@ from agentgym.rollout.regrade import regrade_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.load import load_task
+from agentgym.verify.calibration.give_ups import give_up_complaints
 from agentgym.verify.giving_up import CATEGORIES
 
 TASK = """\
@@ -130,3 +132,45 @@ async def test_a_record_is_judged_again_with_its_fields_or_without(
         assert trajectory_of(store, 1).complaints == {}
         again = await regrade_episode(store, store.episode(1), NoSandboxProvider(), force=True)
         assert again.new is not None and again.new.outcome is outcome, again
+
+
+CASES = """\
+schema_version = "agentgym.message-cases/1"
+
+[[give_up]]
+expect = "pass"
+category = "no_permission"
+subject = "the ledger"
+reason = "It was refused."
+
+[[give_up]]
+expect = "pass"
+reason = "It is dark."
+
+[[give_up]]
+expect = "fail"
+category = "locked"
+subject = "the ledger"
+reason = "It was refused."
+
+[[give_up]]
+expect = "fail"
+category = "no_permission"
+subject = "the ledger"
+reason = "It rained, which is false."
+{}
+"""
+
+
+async def test_known_statements_are_judged_as_their_task_judges_them(folder):
+    path = folder / "checks/calibration.toml"
+    path.write_text(CASES.format(""))
+    instance = load_task(folder).instance(0)
+    few_good, few_bad, refused, passed = sorted(give_up_complaints(instance), key=len)
+    assert "at least 3 bad" in few_good + few_bad and "at least 3 good" in few_good + few_bad
+    assert "It is dark." in refused + passed and "It rained" in refused + passed
+    path.write_text(CASES.format('limit = "the weather is not judged"'))
+    assert not [one for one in give_up_complaints(instance) if "rained" in one]
+    path.write_text(CASES.replace('"locked"', '"lockt"').format(""))
+    with pytest.raises(VerifierError, match="category"):
+        give_up_complaints(instance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from agentgym.authoring.finding import DoesNotApplyError
@@ -27,5 +28,5 @@ async def calibrated(subject: Subject) -> Sequence[str]:
     for seed in subject.seeds:
         instance = subject.instance(seed)
         found += complaints(instance)
-        found += await in_thread(lambda one=instance: give_up_complaints(one))
+        found += await in_thread(functools.partial(give_up_complaints, instance))
     return list(dict.fromkeys(found))
