@@ -27,7 +27,7 @@ from agentgym.swe.grading import Grade, GradedPatch, grade_patch
 from agentgym.swe.leftovers import left_behind
 from agentgym.swe.patch import Entry, Patch, PatchError, compare_trees, read_entry
 from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
-from agentgym.verify.giving_up import given_up
+from agentgym.verify.giving_up import ALREADY_DONE, given_up
 from agentgym.verify.stated_causes import CLAUSES, causes, contradiction, misstated, told_deed
 
 _LONGEST_REASON = 4000
@@ -263,7 +263,8 @@ def judge_declined(
     if not any(text in step.observation.text for step in evidence.steps for text in shown):
         return CheckResult(CheckStatus.FAIL, "it gave up without a look at what the issue is about")
     if said.in_fields and holds:
-        refused = misstated(said, holds) or contradiction(said, ()) or told_deed(said.words)
+        refused = misstated(said, holds) or contradiction(said, ())
+        refused = refused or told_deed(said.words, own=said.category == ALREADY_DONE)
         refused = refused or states_false(said.reason, false)
     else:
         refused = refuses_reason(said.words, reason, false)

@@ -38,6 +38,7 @@ CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The obstacles that there may be, each with the description that agents see."""
 
+ALREADY_DONE: Final = "already_done"
 OTHER: Final = "other"
 
 SUBJECT_CHARS: Final = 200

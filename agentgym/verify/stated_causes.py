@@ -131,15 +131,20 @@ _ADVERBS: Final = (
     r"|both|all|even|finally|so))*"
 )
 _NO_DEED: Final = r"(?! (?:nothing|none|neither|no)\b)"
-_DEED: Final = re.compile(
+_OWN_DEED: Final = re.compile(
     rf"\b(?:i|we)(?: have| had|['’]ve|['’]d)?{_ADVERBS} (?:{_DONE}\b{_NO_DEED}|{_PUT})"
+)
+"""A change as something that the agent has done, in a normalised clause."""
+
+_DEED: Final = re.compile(
+    rf"{_OWN_DEED.pattern}"
     rf"|\b(?:is|are|has been|have been) (?:now|already|successfully|therefore) {_DONE}\b"
     rf"|\b(?:is|are|has been|have been) {_DONE} (?:now|already|instead|as (?:asked|requested))\b"
     rf"|\b(?:has|have) (?:now|already|therefore) been {_DONE}\b"
     rf"|^(?:have )?(?:(?:now|also|then|successfully|therefore|instead) )*(?:{_DONE}{_NO_DEED}"
     rf"(?= (?:the|a|an|it|them|all|its|his)\b)|{_PUT})"
 )
-"""A change as something that the agent has done, in a normalised clause."""
+"""The same, or a change that does not say whose it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +227,16 @@ def contradiction(said: GiveUp, false: Sequence[str], kept: Sequence[str] = ()) 
     return ""
 
 
-def told_deed(words: str) -> str:
-    """Return the first clause that tells of a change by the agent; empty if none does."""
+def told_deed(words: str, *, own: bool = False) -> str:
+    """Return the first clause that tells of a change by the agent; empty if none does.
+
+    Args:
+        words: What the agent wrote.
+        own: Whether only what it says of itself counts: what is settled was done by somebody.
+    """
+    deed = _OWN_DEED if own else _DEED
     for clause in clauses(words):
-        if (match := _DEED.search(clause)) and not _OPEN.search(clause[: match.end()]):
+        if (match := deed.search(clause)) and not _OPEN.search(clause[: match.end()]):
             return f"it tells of a change: {brief(clause)}"
     return ""
 

@@ -237,6 +237,21 @@ def test_a_deed(words):
     assert told_deed(words)
 
 
+@pytest.mark.parametrize(
+    ("words", "own"),
+    [
+        ("It is already fixed in 0.5.1.", False),
+        ("Fixed the parser in 0.5.1 (#26), says the changelog.", False),
+        ("0.5.1 came out and changed the pattern.", False),
+        ("It has already been solved.", False),
+        ("I have fixed it.", True),
+    ],
+)
+def test_what_is_settled_was_done_by_somebody(words, own):
+    assert told_deed(words)
+    assert bool(told_deed(words, own=True)) is own
+
+
 def test_long_words_cost_little():
     words = "no file of the list is damaged or " * 20_000
     said = GiveUp(words, "locked", "q3")
