@@ -1,23 +1,26 @@
-"""The tool `submit` of a task, and the reading of what an agent answers and sends."""
+"""The tool `submit` of a task, and the reading of what an agent answers, sends and gives up for."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from agentgym.env.control import MESSAGE_USER, SUBMIT
+from agentgym.env.control import GIVE_UP, MESSAGE_USER, SUBMIT
 from agentgym.errors import ActionError
 from agentgym.records import Action, ToolSpec, UserMessage
 from agentgym.surfaces.calls import check_call
 from agentgym.task.answer import RESERVED, Answer, AnswerForm
 from agentgym.task.replies import SavedReply
 from agentgym.verify.answer_form import form_schema, form_text, read_form
+from agentgym.verify.giving_up import GiveUp, read_give_up
 from agentgym.verify.reply_form import read_message
 
 _ANY = ToolSpec(SUBMIT.name, "", {"type": "object"})
 """Any arguments that are JSON; a form has its own rules."""
 
 _ANY_MESSAGE = ToolSpec(MESSAGE_USER.name, "", {"type": "object"})
+
+_ANY_GIVE_UP = ToolSpec(GIVE_UP.name, "", {"type": "object"})
 
 _BARE = ToolSpec(
     SUBMIT.name,
@@ -75,6 +78,19 @@ def read_user_message(action: Action, replies: Sequence[SavedReply]) -> UserMess
     return UserMessage(str(action.arguments["text"]))
 
 
+def read_giving_up(action: Action) -> GiveUp:
+    """Return what a `give_up` says: its fields and its reason, or a text alone.
+
+    The category may have other spellings than the JSON Schema has.
+
+    Raises:
+        ActionError: The arguments are not legal; says what to write.
+    """
+    check_call(action, [_ANY_GIVE_UP])
+    with _refusing("giving up is not accepted"):
+        return read_give_up(action.arguments)
+
+
 @contextlib.contextmanager
 def _refusing(told: str) -> Iterator[None]:
     """Turn the failure of a reader into a refusal: it has met something that the agent wrote."""
@@ -107,6 +123,8 @@ def check_action(
     """
     if action.tool == SUBMIT.name:
         read_answer(answer, action)
+    elif action.tool == GIVE_UP.name:
+        read_giving_up(action)
     elif action.tool == MESSAGE_USER.name and replies:
         read_user_message(action, replies)
     else:

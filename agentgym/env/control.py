@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agentgym.records import ToolSpec
 from agentgym.task.replies import SavedReply
+from agentgym.verify import giving_up
 from agentgym.verify.reply_form import replies_schema
 
 SUBMIT = ToolSpec(
@@ -21,14 +22,10 @@ SUBMIT = ToolSpec(
 )
 
 GIVE_UP = ToolSpec(
-    "give_up",
-    "Say that the task cannot or should not be done, and why. This ends the episode.",
-    {
-        "type": "object",
-        "properties": {"reason": {"type": "string", "minLength": 1}},
-        "required": ["reason"],
-        "additionalProperties": False,
-    },
+    giving_up.GIVE_UP,
+    "Say that the task cannot or should not be done: what stands in the way, and of what exactly. "
+    "This ends the episode, unless a field is refused.",
+    giving_up.give_up_schema(),
 )
 
 MESSAGE_USER = ToolSpec(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentgym.env.answer import check_action, read_answer, told_answer
+from agentgym.env.answer import check_action, read_answer, read_giving_up, told_answer
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.parts import EpisodeParts
 from agentgym.env.survival import survived
 from agentgym.errors import ActionError
 from agentgym.records import Action, Effect, Observation
+from agentgym.verify.giving_up import told_give_up
 
 
 @dataclass(slots=True)
@@ -19,7 +20,7 @@ class Execution:
     Attributes:
         parts: The parts of the episode.
         answer: Argument of ``submit``, None before.
-        gave_up: Argument of ``give_up``, None before.
+        gave_up: The reason given to ``give_up``, None before.
     """
 
     parts: EpisodeParts
@@ -42,13 +43,14 @@ class Execution:
                 raise ActionError(str(action.arguments["malformed"])[:200])
             if action.tool == SUBMIT.name:
                 return await self._submit(action, read_answer(environment.answer, action))
+            if action.tool == GIVE_UP.name:
+                said = read_giving_up(action)
+                self.gave_up = said.reason
+                return Observation(text=told_give_up(said)), True
             manifest = parts.instance.task.manifest
             check_action(action, environment.tools, replies=manifest.replies)
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
-        if action.tool == GIVE_UP.name:
-            self.gave_up = str(action.arguments["reason"])
-            return Observation(text="gave up"), True
         call = parts.calls[action.tool]
         seen = await parts.dynamics.call(action, lambda legal: survived(call, legal))
         return seen, parts.ended

@@ -146,10 +146,11 @@ class Judge(Protocol):
 class Evidence(Protocol):
     """All evidence for a check, in separate channels.
 
-    Trace: `steps`, `answer`, `gave_up`. State: `before`, `after` and `changes` of the files;
-    `tables_before`, `tables_after` and `row_changes` of the services; `page_state`, the values that
-    the environment reads from the page in the browser (docs/browser.md). Audit: `processes`,
-    listed by the supervisor when the episode ended, `connections`, noted by the proxy,
+    Trace: `steps`, `answer`, `gave_up` (the reason given to `give_up`; its category and subject
+    are those of `agentgym.verify.giving_up.given_up`). State: `before`, `after` and `changes` of
+    the files; `tables_before`, `tables_after` and `row_changes` of the services; `page_state`, the
+    values that the environment reads from the page in the browser (docs/browser.md). Audit:
+    `processes`, listed by the supervisor when the episode ended, `connections`, noted by the proxy,
     `killed_for_memory`, counted by the kernel (None if it is not counted), `calls`, written
     by the services for all actors, and `requests`, noted by the browser's proxy. If the environment
     has no services, reading their channels raises a VerifierError.

@@ -15,6 +15,7 @@ from agentgym.gui.computer_use import (
     encode_openai,
 )
 from agentgym.records import Action
+from agentgym.verify.giving_up import GiveUp, read_give_up
 
 SCHEMAS = {tool.name: dict(tool.parameters) for tool in TOOLS}
 CALLS = {
@@ -45,6 +46,7 @@ CALLS = {
     "send_msg_to_user('42')": ("submit", {"answer": "42"}),
     "report_infeasible('no field')": ("give_up", {"reason": "no field"}),
 }
+GAVE_UP = {"category": "missing_data", "subject": "invoice of “Ada”", "reason": "It isn't there."}
 
 
 @pytest.mark.parametrize("text", CALLS)
@@ -54,6 +56,18 @@ def test_calls_of_browsergym_there_and_back(text):
     assert browsergym.decode(browsergym.encode(expected)) == [expected]
     if expected.tool in SCHEMAS:
         jsonschema.validate(dict(expected.arguments), SCHEMAS[expected.tool])
+
+
+def test_giving_up_keeps_its_fields_in_the_only_text_that_browsergym_has():
+    (action,) = browsergym.decode(browsergym.encode(Action("give_up", GAVE_UP)))
+    assert list(action.arguments) == ["reason"]
+    assert (
+        read_give_up(action.arguments)
+        == read_give_up(GAVE_UP)
+        == GiveUp("It isn't there.", "missing_data", "invoice of “Ada”")
+    )
+    (plain,) = browsergym.decode("report_infeasible('{not JSON')")
+    assert read_give_up(plain.arguments) == GiveUp("{not JSON")
 
 
 def test_several_calls_and_boxes_that_are_checked_already():

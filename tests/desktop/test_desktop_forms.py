@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.desktop.codecs import computer_13, pyautogui_code
+from agentgym.desktop.codecs.verbs import INFEASIBLE
 from agentgym.desktop.tools import TOOLS
 from agentgym.errors import ActionError
 from agentgym.gui.computer_use import (
@@ -19,6 +20,7 @@ from agentgym.gui.computer_use import (
 )
 from agentgym.gui.scaling import Scale, rescaled
 from agentgym.records import Action
+from agentgym.verify.giving_up import GiveUp, read_give_up
 
 SCHEMAS = {tool.name: dict(tool.parameters) for tool in TOOLS}
 X, Y = st.integers(0, 1279), st.integers(0, 799)
@@ -302,6 +304,17 @@ def test_computer_13(told, tool, arguments):
     shown = " ".join(f"{name}={value}" for name, value in action.arguments.items())
     assert action.tool == tool and arguments in shown
     fits(action)
+
+
+def test_fail_has_no_fields_and_is_a_reason_that_names_no_cause():
+    fields = {"category": "locked", "subject": "q3.zip", "reason": "It wants a password."}
+    (told,) = computer_13.encode(Action("give_up", fields))
+    assert told == {"action_type": "FAIL", "parameters": {}}
+    (action,) = computer_13.decode(told)
+    assert read_give_up(action.arguments) == GiveUp(INFEASIBLE)
+    assert pyautogui_code.encode(Action("give_up", fields)) == "FAIL"
+    (action,) = pyautogui_code.decode("FAIL")
+    assert read_give_up(action.arguments) == GiveUp(INFEASIBLE)
 
 
 @pytest.mark.parametrize(

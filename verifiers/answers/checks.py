@@ -23,7 +23,16 @@ from agentgym.verify import facts as facts_in_text
 from agentgym.verify.answer_form import form_values
 from agentgym.verify.facts import MONTHS
 from agentgym.verify.field_values import field_matcher, show_value
+from agentgym.verify.giving_up import given_up
 from agentgym.verify.matching import normal as normal_text
+from agentgym.verify.stated_causes import (
+    MOST_CHARS,
+    Cause,
+    causes,
+    contradiction,
+    misstated,
+    told_deed,
+)
 from agentgym.verify.values import brief, is_number, result
 
 _ANSWER_CHARS = 64 * 2**10
@@ -266,35 +275,68 @@ def gave_up(
     forbids: Sequence[Any] = (),
     may: Sequence[Any] = (),
     only: Sequence[str] = (),
+    true: Sequence[Any] = (),
+    false: Sequence[str] = (),
+    unchanged: bool = False,
 ) -> CheckResult:
-    """The agent gave up, and its reason has the words of this text and no forbidden fact.
+    """The agent gave up for a true cause: by category and subject, or by the words of its reason.
 
-    Channel: trace. For tasks with ``abstain = true``. The words stand in any order and may be parts
-    of longer ones. Facts are those of `mentions`.
+    Channel: trace. For tasks with ``abstain = true``. The category and the subject decide, and the
+    free words must not contradict them. A reason without a category, or with `other`, is judged by
+    its text: it has the words of `reason`, in any order, also as parts of longer ones, and no fact
+    of `forbids`. Facts are those of `mentions`.
 
     Example:
         use = "answers.gave_up"
-        with = { reason = "permission", forbids = ["damaged"] }
+
+        [checkpoint.with]
+        reason = "{{vendor}}"
+        forbids = ["damaged"]
+        true = [{ category = "missing_data", subject = ["{{vendor}}"], never = ["Fenwick"] }]
+        false = ["damaged", "locked"]
+        unchanged = true
 
     Args:
         evidence: Evidence of the episode.
-        reason: Words that the reason has to have.
-        forbids: Facts that it must not state.
+        reason: Words that the reason has to have; of fields, only without `true`.
+        forbids: Facts that a reason without fields must not state.
         may: Facts that `only` allows.
-        only: "dates", "times", "numbers": of these it states only `may`.
+        only: "dates", "times", "numbers": of these, subject and reason state only `may`.
+        true: The causes that hold, of which one has to be given: `category` (one or a list),
+            `subject`, what it has to name (each a text, or a list of alternatives), `told`, what
+            subject or reason have to name, and `never`, what the subject must not name.
+        false: Categories or phrases that do not hold: no clause may state them as facts.
+        unchanged: Nothing was to be changed, so the words must not tell of a change.
     """
     wanted = _WORD.findall(_normal(_text("reason", reason)))
+    holds, untrue = causes("true", true), _texts("false", false) if false else []
     rules = None
     if forbids or only:
         rules = facts_in_text.mentions((), forbids, may, only, 4 * facts_in_text.MOST_CHARS)
-    if evidence.gave_up is None:
+    said = given_up(evidence)
+    if said is None:
         return result(False, "the agent did not give up")
-    said = evidence.gave_up[:_ANSWER_CHARS]
-    missing = [word for word in wanted if word not in _normal(said)]
-    fault = f"lacks {missing[0]!r}" if missing else ""
-    if rules is not None:
-        fault = fault or rules.excess(said)
-    return result(not fault, f"gave up: {brief(said)}" + (f": it {fault}" if fault else ""))
+    shown = f"gave up: {said.category or 'no category'}, {brief(said.words[:_ANSWER_CHARS])}"
+    if not (said.in_fields and holds):
+        words = said.words[:_ANSWER_CHARS]
+        missing = [word for word in wanted if word not in _normal(words)]
+        fault = f"lacks {missing[0]!r}" if missing else rules.excess(words) if rules else ""
+        return result(not fault, shown + (f": it {fault}" if fault else ""))
+    fault = misstated(said, holds) or contradiction(said, untrue, _kept(reason, holds))
+    if unchanged:
+        fault = fault or told_deed(said.words)
+    if only:
+        numbers = facts_in_text.mentions((), (), may, only, MOST_CHARS)
+        fault = fault or numbers.excess(said.words)
+    elif len(said.words) > MOST_CHARS:
+        fault = fault or f"has {len(said.words)} characters, expected at most {MOST_CHARS}"
+    return result(not fault, shown + (f": {fault}" if fault else ""))
+
+
+def _kept(reason: str, true: Sequence[Cause]) -> list[str]:
+    """Return the words that a rubric calls true, so that they are not among the false ones."""
+    named = [one for cause in true for some in (*cause.subject, *cause.told) for one in some]
+    return [_text("reason", reason), *named]
 
 
 def _answer(evidence: Evidence) -> str:

@@ -7,6 +7,7 @@ The names and arguments are those of browsergym-core 0.14 (browsergym/core/actio
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -315,6 +316,12 @@ def _written(tool: str, given: Mapping[str, Any], ref: str) -> str | None:
         "forward": lambda: "go_forward()",
         "tab_switch": lambda: f"tab_focus({given['tab'] - 1})",
         "submit": lambda: f"send_msg_to_user({given.get('answer', '')!r})",
-        "give_up": lambda: f"report_infeasible({given['reason']!r})",
+        "give_up": lambda: f"report_infeasible({_infeasible(given)!r})",
     }
     return named[tool]() if tool in named else None
+
+
+def _infeasible(given: Mapping[str, Any]) -> str:
+    """Return the text of a `give_up`: its reason, or its fields as JSON, which it takes, too."""
+    fields = {name: value for name, value in given.items() if value}
+    return str(given["reason"]) if fields.keys() <= {"reason"} else json.dumps(fields)

@@ -7,7 +7,7 @@ Plain functions in ``samples.py``, beside that file, make the binary files.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -34,6 +34,7 @@ from agentgym.records import (
 )
 from agentgym.services.load import find_services
 from agentgym.verify.evidence import EpisodeEvidence
+from agentgym.verify.giving_up import GIVE_UP
 from agentgym.verify.memory_evidence import Entry, File, Folder, Link, evidence, play_services
 from agentgym.verify.rubric.packs import Pack, load_checks, load_pack
 from agentgym.verify.service_state import ServicesSeen
@@ -92,6 +93,14 @@ class CallManifest(Manifest):
     by: Actor = "agent"
 
 
+class GaveUpManifest(Manifest):
+    """A `give_up` with its fields."""
+
+    reason: str
+    category: str = ""
+    subject: str = ""
+
+
 class ProcessManifest(Manifest):
     """A process that is alive at the end."""
 
@@ -112,6 +121,7 @@ class CaseManifest(Manifest):
         before: Files before the agent starts.
         after: Files that the agent changed.
         call: Calls of the services, in order.
+        gave_up: The reason of giving up, or a table with `category` and `subject` too.
         page_state: Values that were read from the page in the browser, by name.
     """
 
@@ -124,7 +134,7 @@ class CaseManifest(Manifest):
     after: dict[str, FileValue] = Field(default_factory=dict)
     gold: dict[str, FileValue] = Field(default_factory=dict)
     answer: str | None = None
-    gave_up: str | None = None
+    gave_up: Annotated[str | GaveUpManifest, Field(union_mode="left_to_right")] | None = None
     step: tuple[StepManifest, ...] = ()
     process: tuple[ProcessManifest, ...] = ()
     call: tuple[CallManifest, ...] = ()
@@ -186,8 +196,8 @@ def load_cases(folder: Path) -> tuple[Pack, list[Case]]:
             before,
             gold={name: maker.bytes(value) for name, value in item.gold.items()},
             answer=item.answer,
-            gave_up=item.gave_up,
-            steps=[_step(number, step) for number, step in enumerate(item.step, 1)],
+            gave_up=None if item.gave_up is None else _give_up(item.gave_up).reason,
+            steps=[_step(number, step) for number, step in enumerate(_steps(item), 1)],
             processes=[
                 Process(pid, process.argv, process.tcp_ports)
                 for pid, process in enumerate(item.process, 2)
@@ -208,6 +218,18 @@ def _services(file: CalibrationManifest, item: CaseManifest, where: str) -> Serv
         return play_services(find_services(file.services), calls, file.rows)
     except (NotFoundError, ServiceError, sqlite3.Error) as error:
         raise VerifierError(f"{where}: case {item.name!r}: {error}") from None
+
+
+def _steps(item: CaseManifest) -> Sequence[StepManifest]:
+    """Return the steps of a case; giving up is the last of them."""
+    if item.gave_up is None:
+        return item.step
+    arguments: dict[str, JsonValue] = dict(_give_up(item.gave_up).model_dump(exclude_defaults=True))
+    return (*item.step, StepManifest(tool=GIVE_UP, arguments=arguments))
+
+
+def _give_up(given: str | GaveUpManifest) -> GaveUpManifest:
+    return GaveUpManifest(reason=given) if isinstance(given, str) else given
 
 
 def _gone(value: str | FileManifest) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.manifest import Manifest, load_toml, show_path
@@ -44,11 +44,43 @@ class MessageManifest(Manifest):
     limit: str = ""
 
 
-class MessagesManifest(Manifest):
-    """A task's ``calibration.toml``."""
+class GiveUpManifest(Manifest):
+    """A ``[[give_up]]`` table.
+
+    Attributes:
+        expect: The right verdict.
+        category: The category; empty for a text alone.
+        subject: The subject, slots of the task filled, as in the reason.
+        reason: The reason.
+        seen: A text that the agent has seen before; empty if no check asks for one.
+        limit: Why the checks are known to give another verdict, which counts as their mistake.
+    """
+
+    expect: Literal["pass", "fail"]
+    category: str = ""
+    subject: str = ""
+    reason: str = Field(min_length=1)
+    seen: str = ""
+    limit: str = ""
+
+
+class TextsManifest(Manifest):
+    """A task's ``calibration.toml``.
+
+    Attributes:
+        files: Files of the world of each `[[give_up]]`, by path: texts, the same before and after.
+    """
 
     schema_version: Literal["agentgym.message-cases/1"]
-    message: tuple[MessageManifest, ...] = Field(min_length=1)
+    message: tuple[MessageManifest, ...] = ()
+    give_up: tuple[GiveUpManifest, ...] = ()
+    files: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_some(self) -> TextsManifest:
+        if not self.message and not self.give_up:
+            raise ValueError("expected at least one [[message]] or [[give_up]]")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +121,18 @@ def message_checks(instance: Instance) -> dict[str, Fault]:
     return found
 
 
+def load_texts(instance: Instance) -> TextsManifest:
+    """Return a task's calibration; it is empty if the task has no such file.
+
+    Raises:
+        VerifierError: The file cannot be read.
+    """
+    path = instance.task.folder / "checks" / FILE
+    if not path.exists():
+        return TextsManifest.model_construct()
+    return load_toml(path, TextsManifest, VerifierError)
+
+
 def judge_texts(instance: Instance) -> list[Judged]:
     """Judge the texts of a task's calibration; the list is empty if the task has no such file.
 
@@ -96,12 +140,9 @@ def judge_texts(instance: Instance) -> list[Judged]:
         VerifierError: The file or the rubric cannot be read, or a text names no message check.
     """
     path = instance.task.folder / "checks" / FILE
-    if not path.exists():
-        return []
-    manifest = load_toml(path, MessagesManifest, VerifierError)
     checks = message_checks(instance)
     judged = []
-    for case in manifest.message:
+    for case in load_texts(instance).message:
         if case.check not in checks:
             hint = NotFoundError("message check", case.check, checks)
             raise VerifierError(f"{show_path(path)}: {hint}")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import Exhibit, Image, Json, Judgement, Step
 from agentgym.task.state import path_matches
+from agentgym.verify.giving_up import given_up
 from agentgym.verify.messages.sources import Written, check_source, written
 
 if TYPE_CHECKING:
@@ -184,8 +185,9 @@ def _plain(value: Json) -> str:
 
 
 def _ending(evidence: Evidence) -> _Piece:
-    if evidence.gave_up is not None:
-        return _cut("answer", "The agent gave up, saying:", evidence.gave_up, ANSWER_CHARS)
+    if (said := given_up(evidence)) is not None:
+        fields = f"category: {said.category}\nsubject: {said.subject}\n" if said.category else ""
+        return _cut("answer", "The agent gave up, saying:", fields + said.reason, ANSWER_CHARS)
     if evidence.answer is None:
         return _Piece("answer", "The agent submitted no answer: the episode was ended for it")
     if not evidence.answer:

@@ -14,6 +14,7 @@ from agentgym.errors import NotFoundError, VerifierError
 from agentgym.protocols import Evidence
 from agentgym.records import Step
 from agentgym.verify.calls import step_succeeded
+from agentgym.verify.giving_up import given_up
 from agentgym.verify.messages.plain import plain
 from agentgym.verify.rows import Row, changes_by, check_columns, name_row, selector
 
@@ -30,7 +31,8 @@ class Written:
     Attributes:
         name: Its name in a result.
         text: Its body.
-        subject: Subject of a mail; empty if the mail it answers or forwards has the same.
+        subject: Subject of a mail, empty if the mail it answers or forwards has the same; of a
+            reason, what the agent could not do it with.
         heard: What the reader had said before, in a conversation.
         step: Index of the step that said it, in a conversation; otherwise None.
     """
@@ -91,7 +93,8 @@ def _answer(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
 
 
 def _reason(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
-    return [Written("the reason", evidence.gave_up)] if evidence.gave_up else []
+    said = given_up(evidence)
+    return [Written("the reason", said.reason, said.subject)] if said and said.reason else []
 
 
 def _final(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:

@@ -22,4 +22,4 @@ def solve(view):
     field = files.field_after(view, "label", "Password:")
     yield view.act("type", ref=field["ref"], text=f"{other}\n")
     yield from moves.element_comes(view, "label", "An error occurred!")
-    yield view.act("give_up", reason=REASON)
+    yield view.act("give_up", category="locked", subject="q3-takings.zip", reason=REASON)

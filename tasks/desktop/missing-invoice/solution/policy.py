@@ -18,4 +18,5 @@ def solve(view):
             yield view.act("wait", seconds=0.5)
         if f"{vendor}.txt" in shown(view):
             raise LookupError(f"there is an invoice of {vendor} in {month}")
-    yield view.act("give_up", reason=f"There is no invoice of {vendor} in any month's folder.")
+    told = f"There is no invoice of {vendor} in any month's folder."
+    yield view.act("give_up", category="missing_data", subject=f"invoice of {vendor}", reason=told)

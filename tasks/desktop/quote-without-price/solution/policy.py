@@ -18,4 +18,6 @@ def solve(view):
     text = yield from office.copy_all(view, re.escape(item))
     if "on request" not in text:
         raise LookupError("the quote has every price")
-    yield view.act("give_up", reason=f"Holloway quotes no price for “{item}”: it is “on request”.")
+    told = f"Holloway quotes no price for “{item}”: it is “on request”."
+    subject = f"Holloway's price of “{item}”"
+    yield view.act("give_up", category="missing_data", subject=subject, reason=told)

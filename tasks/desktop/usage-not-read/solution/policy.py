@@ -18,4 +18,6 @@ def solve(view):
     if shown[f"{column}{row}"]:
         raise LookupError("the meter was read")
     remark = shown[f"E{row}"]
-    yield view.act("give_up", reason=f"There is no reading for {month}. Readings says: “{remark}”.")
+    told = f"There is no reading for {month}. Readings says: “{remark}”."
+    subject = f"reading of hall {hall}, end of {month}"
+    yield view.act("give_up", category="missing_data", subject=subject, reason=told)

@@ -7,7 +7,12 @@ from agentgym.swe.native import judge_declined
 
 
 def declined(
-    evidence: Evidence, root: str, shown: Sequence[str], reason: str, false: str
+    evidence: Evidence,
+    root: str,
+    shown: Sequence[str],
+    reason: str,
+    false: str,
+    true: Sequence[object] = (),
 ) -> CheckResult:
     """The agent looked, changed nothing and gave up for the right reason."""
-    return judge_declined(evidence, root, shown, reason, false)
+    return judge_declined(evidence, root, shown, reason, false, true)

@@ -15,4 +15,5 @@ def solve(view):
     yield view.goto(f"{desk.HOST}/?status=draft&category={category}")
     yield from desk.change_prices(view, -int(percent))
     refusal = next(text for text in view.texts if "needs the role" in text)
-    yield view.act("give_up", reason=refusal)
+    subject = f"Tomas's account: prices of {category}"
+    yield view.act("give_up", category="no_permission", subject=subject, reason=refusal)

@@ -24,4 +24,5 @@ def solve(view):
     text = view.find("textbox", "Text")["value"]
     broken = next(said for breach, said in BREACHES.items() if re.search(breach, text))
     assert broken in rules, rules
-    yield view.act("give_up", reason=f"It is against a rule of the forum: {broken}.")
+    told = f"It is against a rule of the forum: {broken}."
+    yield view.act("give_up", category="forbidden_by_rule", subject=f"draft “{title}”", reason=told)
