@@ -180,7 +180,7 @@ async def _solved(
 
 
 def _modules(issue: Issue, tree: FileTree) -> dict[str, bytes]:
-    """Return the Python modules of a repository that are no tests."""
+    """Return the Python modules of a repository that are no tests, and that a fix may change."""
     root = issue.manifest.root
     found: dict[str, bytes] = {}
     for full, stat in tree.walk(root):
@@ -191,13 +191,9 @@ def _modules(issue: Issue, tree: FileTree) -> dict[str, bytes]:
             entry = read_entry(tree, full)
             if entry is not None:
                 found[path] = entry.data
-    counted = patch_of(_as_changes(found))
-    tests = set(issue.tests_of(tree))
-    return {path: found[path] for path in issue.counted(counted).paths if path not in tests}
-
-
-def _as_changes(files: dict[str, bytes]) -> list[FileChange]:
-    return [FileChange(path, None, Entry("file", data)) for path, data in files.items()]
+    whole = patch_of(FileChange(path, None, Entry("file", data)) for path, data in found.items())
+    left_out = {*issue.tests_of(tree), *issue.changed_though_kept(whole)}
+    return {path: found[path] for path in issue.counted(whole).paths if path not in left_out}
 
 
 class _Grading:

@@ -38,7 +38,9 @@ async def test_what_no_test_looks_at_survives(stage, tmp_path):
     assert fate_of(found, "statement removed", "        pass") == {Fate.KILLED}
     assert fate_of(found, "copy", "    values = (values)") == {Fate.KILLED}
     assert fate_of(found, "context removed", "    if True:") == {Fate.SURVIVED}
-    assert fate_of(found, "text", '        raise ValueError("mean: expected values~")') == {Fate.SURVIVED}
+    assert fate_of(found, "text", '        raise ValueError("mean: expected values~")') == {
+        Fate.SURVIVED
+    }
     killed = next(one for one in found.judged if one.fate is Fate.KILLED)
     assert "tests/test_calc.py::test_" in killed.why
     assert {one.mutant.nearness for one in found.judged} == {"touched", "beside"}
@@ -51,11 +53,15 @@ async def test_what_no_test_looks_at_survives(stage, tmp_path):
 async def test_a_test_that_is_added_kills_it(stage, tmp_path):
     more = TEST.replace("ValueError)", 'ValueError, match="^mean: expected values$")')
     found, _ = await survey(stage, tmp_path, {"checks/hidden/tests/test_calc.py": more})
-    assert fate_of(found, "text", '        raise ValueError("mean: expected values~")') == {Fate.KILLED}
+    assert fate_of(found, "text", '        raise ValueError("mean: expected values~")') == {
+        Fate.KILLED
+    }
 
 
 async def test_a_mutant_that_never_ends_does_not_stop_the_others(stage, tmp_path):
-    loops = SUMS.replace("    return a - b", "    while b > 0:\n        a, b = a - 1, b - 1\n    return a")
+    loops = SUMS.replace(
+        "    return a - b", "    while b > 0:\n        a, b = a - 1, b - 1\n    return a"
+    )
     solution = SOLUTION.replace("s/a - b/a + b/", "s/a - 1/a + 1/")
     changes = {"setup/repo/calc/sums.py": loops, "solution/solve.sh": solution}
     found, _ = await survey(stage, tmp_path, changes)

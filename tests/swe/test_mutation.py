@@ -36,8 +36,16 @@ def lines_of(text):
         ("return a + b", "arithmetic", "return a - b"),
         ("a.count += b", "arithmetic", "a.count -= b"),
         ("return a[1]", "constant", "return a[2]"),
-        ("return open(a, encoding='utf-8', newline='')", "argument dropped", "return open(a, newline='')"),
-        ("return open(a, encoding='utf-8', newline='')", "argument dropped", "return open(a, encoding='utf-8')"),
+        (
+            "return open(a, encoding='utf-8', newline='')",
+            "argument dropped",
+            "return open(a, newline='')",
+        ),
+        (
+            "return open(a, encoding='utf-8', newline='')",
+            "argument dropped",
+            "return open(a, encoding='utf-8')",
+        ),
         ("return open(a, encoding='utf-8')", "encoding", 'return open(a, encoding="utf-16")'),
         ("return a.get(b, 1)", "argument dropped", "return a.get(b)"),
         ("return a(b, 1)", "arguments swapped", "return a(1, b)"),
@@ -47,9 +55,17 @@ def lines_of(text):
         ("raise KeyError(f'no {a!r}')", "format", "raise KeyError(f'no {a}')"),
         ("raise KeyError(f'no {a!r}')", "text", "raise KeyError(f'no {a!r}~')"),
         ("with a:\n        b()", "context removed", "if True:"),
-        ("try:\n        b()\n    except KeyError:\n        a()", "except widened", "except Exception:"),
+        (
+            "try:\n        b()\n    except KeyError:\n        a()",
+            "except widened",
+            "except Exception:",
+        ),
         ("try:\n        b()\n    except KeyError:\n        a()", "except narrowed", "except ():"),
-        ("try:\n        b()\n    except (KeyError, OSError):\n        a()", "element dropped", "except (KeyError):"),
+        (
+            "try:\n        b()\n    except (KeyError, OSError):\n        a()",
+            "element dropped",
+            "except (KeyError):",
+        ),
         ("return list(a)", "copy", "return (a)"),
         ("return a[:]", "copy", "return a"),
         ("return a.copy()", "copy", "return a"),
@@ -59,13 +75,14 @@ def lines_of(text):
         ("return re.match(r'^\\d+$', b)", "pattern", "return re.match(r'^\\d+', b)"),
         ("return a", "result dropped", "return None"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_made(body, operator, line):
     assert (operator, line) in lines_of(f"def total(a, b):\n    {body}\n")
 
 
 def test_each_mutant_is_python_and_means_something_else():
-    text = "def total(a: int = 1, *, b=(1 + 1)):\n    '''Add.'''\n    return a + (  # ä\n        b\n    )\n"
+    head = "def total(a: int = 1, *, b=(1 + 1)):\n    '''Add.'''\n"
+    text = f"{head}    return a + (  # ä\n        b\n    )\n"
     found = mutants_of(text)
     assert found
     for one in found:
@@ -119,5 +136,7 @@ def test_a_seed_draws_the_same_ones_again():
 
 
 def test_a_hunk_shows_the_mistake():
-    one = next(m for m in mutants_of("def total(a):\n    return a + 1\n") if m.operator == "arithmetic")
+    one = next(
+        m for m in mutants_of("def total(a):\n    return a + 1\n") if m.operator == "arithmetic"
+    )
     assert "-    return a + 1\n+    return a - 1" in one.hunk() and "b/box/sums.py" in one.hunk()

@@ -49,7 +49,9 @@ _NAMES: Final = {
     "total_seconds": "seconds",
 }
 _COPIES: Final = frozenset({"dict", "list", "set", "tuple", "frozenset", "copy", "deepcopy"})
-_COPIES_READ_ONLY: Final = frozenset({"MappingProxyType", "iter", "reversed", "abs", "round", "int"})
+_COPIES_READ_ONLY: Final = frozenset(
+    {"MappingProxyType", "iter", "reversed", "abs", "round", "int"}
+)
 _REFINEMENTS: Final = frozenset(
     {"strip", "lstrip", "rstrip", "lower", "upper", "casefold", "copy", "expanduser", "resolve"}
     | {"absolute", "removeprefix", "removesuffix", "title", "expandvars", "fromkeys"}

@@ -99,7 +99,9 @@ class Trials:
             "targets": list(plan.targets),
             "config_name": plan.config_name,
             "config": plan.config,
-            "python_path": [posixpath.join(plan.root, path).rstrip("/") for path in plan.python_path],
+            "python_path": [
+                posixpath.join(plan.root, path).rstrip("/") for path in plan.python_path
+            ],
             "plugins": list(plan.plugins),
             "env": env,
             "timeout_s": timeout_s,

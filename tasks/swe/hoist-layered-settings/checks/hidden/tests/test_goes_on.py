@@ -160,3 +160,16 @@ def test_files_are_utf_8_and_variables_those_of_the_process(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode() == "größe@live-süd-1 (timeout 7, verified)\n"
+
+
+@pytest.mark.parametrize(("text", "value"), [("yes", "true"), ("true", "true"), ("1", "true"), ("no", "false"), ("false", "false"), ("0", "false")])
+def test_all_words_for_yes_and_no(run, text, value):
+    option = "--no-verify" if value == "true" else "--verify"
+    assert run("settings", "live", HOIST_VERIFY=text)[1].split() == ["verify", value, "HOIST_VERIFY"]
+    assert run("settings", option, "live", HOIST_VERIFY=text)[1].split()[2] == option
+
+
+def test_what_is_no_tag_and_no_artifact(run, tmp_path):
+    (tmp_path / "manifest.txt").write_text("#web 3 a\n#\napi 2 a\nlast# 1 b\n")
+    assert run("plan", "--tag", "2", "--tag", "api", "--tag", "b", "x") == ["last#@x-eu-1 (timeout 30, verified)"]
+    assert run("plan", "--tag", "a", "x") == ["api@x-eu-1 api@x-eu-2 (timeout 30, verified)"]

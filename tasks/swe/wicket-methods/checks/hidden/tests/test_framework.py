@@ -18,7 +18,7 @@ def said(app, path, method="GET", **more):
 @pytest.mark.parametrize("turn", [1, -1])
 def test_the_closest_route_answers_whatever_was_registered_first(turn):
     app = App()
-    for path in ["/a/{x:path}", "/a/{x}", "/a/{x:int}", "/a/b", "/a/{x}/c", "/a/b/c", "/{x:path}", "/a/v{x}"][::turn]:
+    for path in ["/a/{x:path}", "/a/{x}", "/a/{x:int}", "/a/b", "/a/{x}/c", "/a/b/c", "/{x:path}", "/a/v{x}", "/a/v7", "/a/8", "/a/{x:int}/c", "/a/9/c"][::turn]:
         app.get(path)(lambda request, path=path, **values: [path, list(values.values())])
     assert said(app, "/a/b") == ["/a/b", []]
     assert said(app, "/a/7") == ["/a/{x:int}", [7]]
@@ -27,6 +27,9 @@ def test_the_closest_route_answers_whatever_was_registered_first(turn):
     assert said(app, "/a/x/c") == ["/a/{x}/c", ["x"]]
     assert said(app, "/a/x/d") == ["/a/{x:path}", ["x/d"]]
     assert said(app, "/b") == ["/{x:path}", ["b"]]
+    assert said(app, "/a/8") == ["/a/8", []] and said(app, "/a/9/c") == ["/a/9/c", []]
+    assert said(app, "/a/7/c") == ["/a/{x:int}/c", [7]]
+    assert said(app, "/a/v7") == ["/a/v7", []]
 
 
 @pytest.mark.parametrize(
