@@ -50,8 +50,8 @@ FILES = {
     "setup/repo/tests/test_old.py": "def test_old():\n    assert True\n",
     "solution/solve.sh": SOLUTION,
     "checks/rubric.toml": (
-        'schema_version = "agentgym.rubric/1"\n[[checkpoint]]\nid = "resolved"\ntitle = "Resolved"\n'
-        'use = "checks.resolved"\n'
+        'schema_version = "agentgym.rubric/1"\n[[checkpoint]]\nid = "resolved"\n'
+        'title = "Resolved"\nuse = "checks.resolved"\n'
     ),
     "checks/issue.toml": (
         'schema_version = "agentgym.issue/1"\nroot = "/srv/calc"\ntests = ["tests"]\n'

@@ -43,8 +43,8 @@ def mutants(
     """Put small mistakes into the solution of a task about a repository; print what survives.
 
     Each mutant is the state after the solution with one mistake: another comparison, a removed
-    statement, a copy that is left out. A test that fails kills it; a survivor is a behaviour that no
-    test looks at, or code that means the same. Survivors are printed as diffs (docs/authoring.md).
+    statement, a copy that is left out. A test that fails kills it. A survivor is a behaviour that
+    no test looks at, or code that means the same; it is printed as a diff (docs/authoring.md).
     """
     from agentgym.authoring.choose import one_task
     from agentgym.authoring.mutation import SurveyPlan

@@ -3,8 +3,8 @@
 It is quick and no evidence: pytest is imported once, a run stops at its first failure, and nothing
 watches the tested code. What passes here is graded as any patch is.
 
-Order: a line of JSON, then the contents of its ``files`` and of the versions it tries, one after the
-other. Answer: a line of JSON for each version, as soon as it is known.
+Order: a line of JSON, then the contents of its ``files`` and of the versions that are tried, one
+after the other. Answer: a line of JSON for each version, as soon as it is known.
 """
 
 import importlib
@@ -88,12 +88,14 @@ class Seen:
         self.passed, self.failed = 0, ""
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        """Take a report on a part of a test."""
         if report.failed or report.skipped:
             self.failed = self.failed or report.nodeid
         elif report.when == "call":
             self.passed += 1
 
     def pytest_collectreport(self, report: Any) -> None:
+        """Take a report on a module: one that cannot be imported is no test that passed."""
         if report.failed:
             self.failed = self.failed or report.nodeid
 

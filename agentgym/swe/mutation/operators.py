@@ -195,12 +195,11 @@ def _call(source: Source, node: ast.Call) -> Edits:
 
 
 def _elements(source: Source, node: ast.Tuple | ast.List | ast.Set) -> Edits:
-    if isinstance(node.ctx, ast.Load) if not isinstance(node, ast.Set) else True:
-        for at, each in enumerate(node.elts if len(node.elts) > 1 else ()):
-            if at:
-                yield "element dropped", source.end(node.elts[at - 1]), source.end(each), ""
-            else:
-                yield "element dropped", source.begin(each), source.begin(node.elts[1]), ""
+    if len(node.elts) < 2 or (not isinstance(node, ast.Set) and not isinstance(node.ctx, ast.Load)):
+        return
+    yield "element dropped", source.begin(node.elts[0]), source.begin(node.elts[1]), ""
+    for left, right in zip(node.elts, node.elts[1:], strict=False):
+        yield "element dropped", source.end(left), source.end(right), ""
 
 
 def _subscript(source: Source, node: ast.Subscript) -> Edits:
@@ -230,10 +229,11 @@ def _comprehension(
 
 def _await(source: Source, node: ast.Await) -> Edits:
     call = node.value
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-        if call.func.attr in ("shield", "wait_for") and call.args:
-            text = f"await {source.text(call.args[0])}"
-            yield "timeout", source.begin(node), source.end(node), text
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args:
+        if call.func.attr not in ("shield", "wait_for"):
+            return
+        text = f"await {source.text(call.args[0])}"
+        yield "timeout", source.begin(node), source.end(node), text
 
 
 def _is_text(node: ast.expr) -> bool:
