@@ -84,7 +84,7 @@ class Survey:
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyPlan:
-    """Which mutants are tried, and for how long.
+    """The mutants that are tried, and the time for them.
 
     Attributes:
         limit: Largest number of mutants.

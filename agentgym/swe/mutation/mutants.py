@@ -1,4 +1,4 @@
-"""Which mutants a solution has: what it touched, what stands beside it, and who calls it."""
+"""The mutants of a solution: of what it touched, of what stands beside it, and of its callers."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _START_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a quick run of the tests saw.
+    """The result of a quick run of the tests.
 
     Attributes:
         passed: Number of tests that passed before the first that did not.

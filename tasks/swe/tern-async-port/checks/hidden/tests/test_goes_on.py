@@ -1,4 +1,4 @@
-"""What feeds, state files and the command say is what they said."""
+"""Feeds, state files and the command say what they said."""
 
 import asyncio
 import json
