@@ -39,7 +39,7 @@ _TIMES_LONGER: Final = 4.0
 
 
 class Fate(StrEnum):
-    """What became of a mutant."""
+    """The result for a mutant."""
 
     KILLED = "killed"
     SURVIVED = "survived"
