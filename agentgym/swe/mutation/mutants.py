@@ -122,7 +122,7 @@ def _shape(node: Definition) -> str:
         return ast.dump(node)
     # A class differs by what it has of its own: its methods are looked at by themselves.
     own = [each for each in node.body if not isinstance(each, Definition)]
-    return ast.dump(ast.Module([*node.decorator_list, *node.bases, *own], []))
+    return " ".join(map(ast.dump, [*node.decorator_list, *node.bases, *node.keywords, *own]))
 
 
 def _names(tree: ast.AST) -> set[str]:
