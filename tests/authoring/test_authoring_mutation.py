@@ -50,6 +50,7 @@ async def test_what_no_test_looks_at_survives(stage, tmp_path):
     assert all(fates[one.mutant] is one.fate for one in again.judged)
 
 
+@pytest.mark.full
 async def test_a_test_that_is_added_kills_it(stage, tmp_path):
     more = TEST.replace("ValueError)", 'ValueError, match="^mean: expected values$")')
     found, _ = await survey(stage, tmp_path, {"checks/hidden/tests/test_calc.py": more})
@@ -68,6 +69,7 @@ async def test_a_mutant_that_never_ends_does_not_stop_the_others(stage, tmp_path
     assert found.of(Fate.TIMED_OUT) and found.of(Fate.SURVIVED) and not found.of(Fate.ERROR)
 
 
+@pytest.mark.full
 async def test_mutants_that_end_their_process_or_harm_the_repository_are_killed(stage, tmp_path):
     harmful = (
         "import os, shutil\n\n\ndef add(a, b):\n    if a == b:\n        shutil.rmtree('calc')\n"
