@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from agentgym.cli.mine import mine
+from agentgym.cli.mutants import mutants
 from agentgym.cli.releases import releases
 from agentgym.cli.suite import importers
 from agentgym.errors import AgentGymError, ConfigError
@@ -29,6 +30,7 @@ app.command("releases", epilog="Example:  [bold]agentgym task releases[/]")(rele
 app.command("mine", epilog="Example:  [bold]agentgym task mine ../CLONE --out mined --jobs 2[/]")(
     mine
 )
+app.command("mutants", epilog="Example:  [bold]agentgym task mutants swe/shelf-tags[/]")(mutants)
 app.add_typer(importers, name="import", help="Import tasks: FORMAT PATH. Each has its options.")
 
 

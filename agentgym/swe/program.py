@@ -10,11 +10,13 @@ import base64
 import functools
 import importlib.util
 import marshal
+from collections.abc import Sequence
 from pathlib import Path
 
 _PACKAGE = "agentgym.swe.inside"
 _MODULES = ("telling", "places", "sources", "parts", "watching", "run_tests")
 """Each imports only modules before it."""
+_TRIAL = (*_MODULES, "try_files")
 
 _START = f"""
 import marshal
@@ -44,8 +46,18 @@ if __name__ == "__main__":
 @functools.cache
 def test_program() -> bytes:
     """Return the program that runs tests; `agentgym.swe.inside.run_tests` says what it reads."""
+    return _program(_MODULES)
+
+
+@functools.cache
+def trial_program() -> bytes:
+    """Return the program that tries files; `agentgym.swe.inside.try_files` says what it reads."""
+    return _program(_TRIAL)
+
+
+def _program(names: Sequence[str]) -> bytes:
     modules = []
-    for name in _MODULES:
+    for name in names:
         source = Path(__file__).with_name("inside").joinpath(f"{name}.py").read_text()
         code = compile(source, f"{name}.py", "exec", dont_inherit=True, optimize=0)
         modules.append((name, source, base64.b64encode(marshal.dumps(code))))

@@ -38,8 +38,8 @@ def test_the_patch_it_shows_is_the_examples(tmp_path):
 def test_its_commands_run_in_their_order(tmp_path, warm_command):
     blocks = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
     lines = [line for block in blocks for line in block.splitlines()]
-    # A check with --untrusted is run by test_quarantine.
-    lines = [line for line in lines if "--untrusted" not in line]
+    # test_quarantine runs a check with --untrusted, test_cli_mutants makes mutants.
+    lines = [line for line in lines if "--untrusted" not in line and " mutants " not in line]
     assert len(lines) == 4
     for line in lines:
         program, *arguments = shlex.split(line)

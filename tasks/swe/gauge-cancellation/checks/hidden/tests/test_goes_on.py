@@ -1,6 +1,8 @@
 """The promises of the README on statistics that no line of the issue changes."""
 
 import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -111,3 +113,107 @@ def test_a_window_that_fills_does_not_look_at_all_values():
         return count
 
     assert steps(5000) < 8 * steps(10)
+
+
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        (lambda: Moments().add(float("nan")), "a value has to be a finite number, got nan"),
+        (lambda: Window(3).add(float("-inf")), "a value has to be a finite number, got -inf"),
+        (lambda: Line().add(1, float("inf")), "a value has to be a finite number, got inf"),
+        (lambda: Moments().add(1, float("nan")), "a weight has to be a finite number, got nan"),
+        (lambda: Groups().add("a", 1, -0.5), "a weight must not be negative, got -0.5"),
+        (lambda: Window(0), "size: expected at least 1, got 0"),
+    ],
+)
+def test_what_is_refused_is_told_in_the_words_of_before(act, told):
+    with pytest.raises(ValueError) as caught:
+        act()
+    assert str(caught.value) == told
+
+
+def test_the_version_that_is_not_known_is_told(tmp_path):
+    (tmp_path / "g").write_text('{"version": 9, "groups": {}}')
+    with pytest.raises(ValueError) as caught:
+        load(tmp_path / "g")
+    assert str(caught.value) == f"{tmp_path / 'g'}: version 9 is not known"
+
+
+def test_what_was_there_no_time_does_not_count():
+    moments = Moments()
+    moments.add(1e6, 0)
+    assert (moments.count, moments.mean, moments.least, moments.most) == (0, None, None, None)
+    moments.add(2, 0.5)
+    assert (moments.count, moments.mean, moments.variance, moments.least) == (0.5, 2, None, 2)
+    moments.add(4, 1.5)
+    assert (moments.count, moments.variance, moments.most) == (2, 1.5, 4)
+    groups = Groups()
+    groups.add("a", 3.0, 2)
+    groups.add("a", 6.0)
+    assert (groups["a"].count, groups["a"].mean) == (3, 4.0)
+    with pytest.raises(ValueError):
+        moments.add(1, float("inf"))
+    assert moments.count == 2
+
+
+def test_merging_nothing_changes_nothing():
+    some, none = Moments(), Moments()
+    some.add(-3.0)
+    some.add(-1.0)
+    some.merge(none)
+    assert (some.count, some.mean, some.variance, some.least, some.most) == (2, -2, 2, -3, -1)
+    none.merge(some)
+    none.add(-8.0)
+    assert (none.count, none.mean, none.least, none.most, some.count) == (3, -4, -8, -1, 2)
+    line, empty = Line(), Line()
+    for x, y in ((1, 5), (2, 3), (4, -1)):
+        line.add(x, y)
+    line.merge(empty)
+    empty.merge(line)
+    for each in (line, empty):
+        assert (each.count, each.slope, each.intercept) == (3, pytest.approx(-2), pytest.approx(7))
+        assert each.correlation == pytest.approx(-1)
+
+
+def test_level_and_upright_lines():
+    level, upright = Line(), Line()
+    for number in (1.0, 2.0, 4.0):
+        level.add(number, 3.0)
+        upright.add(3.0, number)
+    assert (level.slope, level.intercept, level.correlation) == (pytest.approx(0), pytest.approx(3), None)
+    assert (upright.slope, upright.intercept, upright.correlation) == (None, None, None)
+
+
+def test_groups_are_sorted_and_their_files_are_read_by_name(tmp_path):
+    groups = Groups()
+    for name in ("süd", "b", "a"):
+        groups.add(name, 1.5)
+    assert list(groups) == ["a", "b", "süd"] and len(groups) == 3
+    save(str(tmp_path / "g"), groups)
+    assert json.loads((tmp_path / "g").read_text(encoding="utf-8"))["version"] == 2
+    again = load(str(tmp_path / "g"))
+    assert list(again) == list(groups) and again["süd"].mean == 1.5
+
+
+def test_the_table_of_one_group_has_no_total(tmp_path, capsys):
+    (tmp_path / "v.csv").write_bytes(b'"a, b",-1.5\r\n"a, b", 2\r\n')
+    assert main([str(tmp_path / "v.csv")]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "name           count            mean     deviation",
+        "a, b               2           0.250         2.475",
+    ]
+    for words in ([], ["a", "b"]):
+        assert main(words) == 2 and capsys.readouterr() == ("usage: python3 -m gauge FILE\n", "")
+    (tmp_path / "v.csv").write_bytes(b"")
+    assert main([str(tmp_path / "v.csv")]) == 0 and len(capsys.readouterr().out.splitlines()) == 1
+
+
+def test_names_are_what_stands_in_the_file(tmp_path, capsys):
+    (tmp_path / "v.csv").write_bytes('"a\r\nb",1\nüber,2\n'.encode())
+    assert main([str(tmp_path / "v.csv")]) == 0
+    assert "\na\r\nb " in capsys.readouterr().out
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        [sys.executable, "-m", "gauge", tmp_path / "v.csv"], env={**os.environ, **plain}, capture_output=True
+    )
+    assert (done.returncode, done.stderr) == (0, b"") and "\nüber " in done.stdout.decode()

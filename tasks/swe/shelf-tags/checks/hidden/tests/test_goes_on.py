@@ -63,3 +63,51 @@ def test_tags_that_are_given_are_not_changed(shelf):
     shelf.put("k", 1, tags=tags)
     shelf.put("l", 1, tags=(tag for tag in tags))
     assert tags == ["b", "a", "b"] and shelf.tags() == ["a", "b"] and shelf.drop_tag("b") == 2
+
+
+def test_tags_are_those_of_the_time_of_put(shelf):
+    tags = ["a", "b"]
+    shelf.put("k", 1, tags=tags)
+    tags.append("c")
+    assert shelf.tags() == ["a", "b"] and shelf.drop_tag("c") == 0
+    shelf.put("k", 1, tags=iter(["d"]))
+    assert shelf.tags() == ["d"] and shelf.drop_tag("d") == 1
+
+
+def test_what_expired_is_no_key_though_nothing_looked_at_it(shelf, now):
+    shelf.put("a", 1, lifetime=5)
+    shelf.put("b", 1)
+    now[0] += 5
+    assert list(shelf) == ["b"]
+
+
+def test_keys_may_be_dropped_while_one_goes_over_them(shelf):
+    for key in "abc":
+        shelf.put(key, key)
+    assert [shelf.drop(key) for key in shelf] == [True] * 3
+    assert len(shelf) == 0 and shelf.drop("a") is False
+
+
+def test_what_lives_for_ever_does_so_after_a_restart(shelf, now, tmp_path):
+    shelf.put("a", 1, tags=["t"])
+    shelf.save(tmp_path / "f")
+    now[0] += 10**9
+    other = Shelf(limit=3, lifetime=5, clock=lambda: now[0])
+    other.load(tmp_path / "f")
+    now[0] += 10**9
+    assert "a" in other and other.tags() == ["t"]
+
+
+@pytest.mark.parametrize("lifetime", [0, 5])
+def test_a_lifetime_may_end_when_the_clock_shows_zero(lifetime):
+    now = [-float(lifetime)]
+    shelf = Shelf(clock=lambda: now[0])
+    shelf.put("a", 1, lifetime=lifetime)
+    now[0] += lifetime
+    assert "a" not in shelf and len(shelf) == 0 and shelf.get("a", 2) == 2
+
+
+def test_the_message_about_the_limit_names_what_was_given():
+    with pytest.raises(ValueError) as told:
+        Shelf(limit=0)
+    assert str(told.value) == "limit: expected at least 1, got 0"
