@@ -23,7 +23,7 @@ from agentgym.verify import facts as facts_in_text
 from agentgym.verify.answer_form import form_values
 from agentgym.verify.facts import MONTHS
 from agentgym.verify.field_values import field_matcher, show_value
-from agentgym.verify.giving_up import given_up
+from agentgym.verify.giving_up import ALREADY_DONE, given_up
 from agentgym.verify.matching import normal as normal_text
 from agentgym.verify.stated_causes import (
     MOST_CHARS,
@@ -324,7 +324,7 @@ def gave_up(
         return result(not fault, shown + (f": it {fault}" if fault else ""))
     fault = misstated(said, holds) or contradiction(said, untrue, _kept(reason, holds))
     if unchanged:
-        fault = fault or told_deed(said.words)
+        fault = fault or told_deed(said.words, own=said.category == ALREADY_DONE)
     if only:
         numbers = facts_in_text.mentions((), (), may, only, MOST_CHARS)
         fault = fault or numbers.excess(said.words)
