@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agentgym.comparison import BudgetSpentError, Matcher
 from agentgym.protocols import FileTree
@@ -14,6 +14,7 @@ from agentgym.swe.patch import Entry, FileChange, Patch
 _DOCUMENT = re.compile(r"\.(md|rst)$|^(LICENSE|COPYING|NOTICE|AUTHORS)$", re.IGNORECASE)
 _CONFIGURATION = re.compile(r"^(pyproject\.toml|setup\.cfg|tox\.ini|\.git(ignore|attributes))$")
 _CHANGELOG = re.compile(r"change|history|news", re.IGNORECASE)
+_ROW = re.compile(r"^\|[ \t]*`?([\w./-]+\.\w+)`?[ \t]*\|", re.MULTILINE)
 _MOST_SHRUNK = 0.1
 """Largest share of its words that a document may lose."""
 _MOST_WORDS = 15
@@ -31,15 +32,19 @@ def lost_words(patch: Patch) -> dict[str, str]:
     return {change.path: lost for change in patch.changes if (lost := _lost_words(change))}
 
 
-def lost_statements(patch: Patch) -> list[str]:
-    """Return a line for each document in which a patch takes away or replaces what it said.
+def lost_statements(patch: Patch, documents: Collection[str]) -> list[str]:
+    """Return a line for each of some documents in which a patch replaces what it said.
 
     It may be wrapped anew and continued. Words count in their order, so that a statement cannot be
-    turned round with the words of others.
+    turned round with the words of others. In a table of files, the row of a file that the patch
+    changes may say something else, and goes with the file.
     """
     found = []
-    for change in patch.changes:
-        old, new = (_sequence(entry) for entry in (change.before, change.after))
+    changed = {change.path: change.after is not None for change in patch.changes}
+    for change in patch.only(lambda path: path in documents).changes:
+        rows = _rows(change.after)
+        free = {path for path, stays in changed.items() if path in rows or not stays}
+        old, new = _sequence(change.before, free), _sequence(change.after, free)
         try:
             codes = Matcher(old, new).get_opcodes()
         except BudgetSpentError:
@@ -116,8 +121,16 @@ def _lines(entry: Entry | None) -> list[bytes]:
     return [line.strip() for line in lines if re.search(rb"[^\W\d_]|^#.*\d", line)]
 
 
-def _sequence(entry: Entry | None) -> list[str]:
-    return re.findall(r"\w+", entry.data.decode("utf-8", "replace")) if entry else []
+def _sequence(entry: Entry | None, free: Collection[str]) -> list[str]:
+    """Return the words of a document, without those of rows about given files."""
+    lines = entry.data.decode("utf-8", "replace").split("\n") if entry else []
+    told = [line for line in lines if not ((row := _ROW.match(line)) and row[1] in free)]
+    return re.findall(r"\w+", "\n".join(told))
+
+
+def _rows(entry: Entry | None) -> set[str]:
+    """Return the files that have a row in a table of a document."""
+    return set(_ROW.findall(entry.data.decode("utf-8", "replace"))) if entry else set()
 
 
 def _words(lines: Sequence[bytes]) -> Counter[str]:

@@ -198,7 +198,7 @@ class Issue:
         lost += lost_words(
             self.counted(patch).only(lambda path: path not in its.rewritten)
         ).values()
-        lost += lost_statements(patch.only(lambda path: path in its.right))
+        lost += lost_statements(patch, its.right)
         had = self.tests_of(base)
         gone = {change.path for change in patch.changes if change.after is None}
         made = [change.path for change in patch.changes if change.before is None]

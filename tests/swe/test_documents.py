@@ -127,7 +127,7 @@ subscribed, whatever their patterns are. An empty variable of another kind is a 
 )
 def test_a_document_that_is_right_keeps_its_statements(tmp_path, after, is_right):
     _, patch = changed(tmp_path, "README.md", ORDERS, after)
-    assert (not lost_statements(patch)) == is_right
+    assert (not lost_statements(patch, ["README.md"])) == is_right
 
 
 @pytest.mark.parametrize(
@@ -218,3 +218,38 @@ def test_some_tests_are_left(tmp_path, left, is_lost):
     trees = MemoryTree(had), MemoryTree(now)
     told = issue.lost(*trees, compare_trees(*trees, "/srv/shelf", changes))
     assert told == ["all tests are gone"] * is_lost
+
+
+MODULES = b"""A shelf drops the oldest entry.
+
+| module | holds |
+|---|---|
+| `shelf/cache.py` | the shelf, bounded by a number of entries |
+| `shelf/tags.py` | the index from tags to keys |
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "moved", "is_right"),
+    [
+        (MODULES.replace(b"the index from tags to keys", b"which entries carry it"), "", True),
+        (MODULES.replace(b"tags.py` | the index from tags", b"labels.py` | labels"), "yes", True),
+        (MODULES.replace(b"the index from tags to keys", b""), "", True),
+        (MODULES[: MODULES.index(b"| `shelf/tags.py")], "yes", True),
+        (MODULES[: MODULES.index(b"| `shelf/tags.py")], "", False),
+        (MODULES.replace(b", bounded by a number of entries", b""), "", False),
+        (MODULES.replace(b"drops the oldest entry", b"keeps it all"), "yes", False),
+    ],
+    ids=["told anew", "moved", "emptied", "gone", "cut", "of another file", "outside"],
+)
+def test_rows_of_changed_files_may_change(after, moved, is_right):
+    root, name = "/srv/shelf", "labels" if moved else "tags"
+    old = {"README.md": MODULES, "shelf/tags.py": b"tags = {}\n"}
+    new = {"README.md": after, f"shelf/{name}.py": b"labels = {}\n"}
+    trees = [
+        MemoryTree({f"{root}/{path}": File(data) for path, data in files.items()})
+        for files in (old, new)
+    ]
+    changes = [Change(f"{root}/{path}", ChangeKind.MODIFIED) for path in sorted({*old, *new})]
+    patch = compare_trees(*trees, root, changes)
+    assert (not lost_statements(patch, ["README.md"])) == is_right
