@@ -8,6 +8,8 @@ from agentgym.agents import SUBMIT
 from agentgym.errors import ConfigError
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
 
+_NO_ANSWER = {"category": "other", "subject": "the task", "reason": "I have no answer."}
+
 
 class NoopAgent:
     """Submits without reading the task; gives up where an empty answer is refused."""
@@ -24,7 +26,7 @@ class NoopAgent:
     ) -> Decision:
         """Submit; give up if that was refused."""
         if history:
-            return Decision(Action("give_up", {"reason": "I have no answer."}))
+            return Decision(Action("give_up", _NO_ANSWER))
         return Decision(SUBMIT)
 
     async def close(self) -> None:

@@ -41,8 +41,15 @@ from agentgym.swe.patch import (
     read_entry,
 )
 from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
-from agentgym.verify.giving_up import ALREADY_DONE, given_up
-from agentgym.verify.stated_causes import CLAUSES, causes, contradiction, misstated, told_deed
+from agentgym.verify.giving_up import ALREADY_DONE, GiveUp, given_up
+from agentgym.verify.stated_causes import (
+    CLAUSES,
+    Cause,
+    causes,
+    contradiction,
+    misstated,
+    told_deed,
+)
 
 _LONGEST_REASON = 4000
 _TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
@@ -263,9 +270,8 @@ def judge_declined(
     evidence: Evidence,
     root: str,
     shown: Sequence[str],
-    reason: str,
+    true: Sequence[object],
     false: str,
-    true: Sequence[object] = (),
 ) -> CheckResult:
     """Return whether the agent looked, gave up for the right reason, and changed nothing.
 
@@ -275,12 +281,9 @@ def judge_declined(
         evidence: Evidence of the episode.
         root: The repository, an absolute guest path.
         shown: Texts of which the agent must have seen one: who gives up unread is only lucky.
-        reason: Regular expression that a reason without fields must match, whatever its case: an
-            issue that is settled is not too vague, and a vague one is not settled.
-        false: Regular expression of what is not true here. No clause of the reason may match it:
-            an agent that names both reasons does not say which one holds.
         true: The causes that hold, of which category and subject have to give one, as in
-            `answers.gave_up`.
+            `answers.gave_up`: an issue that is settled is not too vague.
+        false: Regular expression of what is not true here. No clause of the reason may match it.
 
     Raises:
         VerifierError: `true` does not have the expected form.
@@ -302,27 +305,18 @@ def judge_declined(
         return CheckResult(CheckStatus.FAIL, "it did not give up with a reason")
     if not any(text in step.observation.text for step in evidence.steps for text in shown):
         return CheckResult(CheckStatus.FAIL, "it gave up without a look at what the issue is about")
-    if said.in_fields and holds:
-        refused = misstated(said, holds) or contradiction(said, ())
-        refused = refused or told_deed(said.words, own=said.category == ALREADY_DONE)
-        refused = refused or states_false(said.reason, false)
-    else:
-        refused = refuses_reason(said.words, reason, false)
-    if refused:
+    if refused := refuses_statement(said, holds, false):
         return CheckResult(CheckStatus.FAIL, refused)
     return CheckResult(CheckStatus.PASS, "it gave up and changed nothing")
 
 
-def refuses_reason(said: str, reason: str, false: str) -> str:
-    """Return why a reason is not accepted, or nothing; see `judge_declined`."""
-    if re.search(reason, said, re.IGNORECASE) is None:
-        return f"another reason holds than {said[:200]!r}"
-    return states_false(said, false)
-
-
-def states_false(said: str, false: str) -> str:
-    """Return the first clause that matches what is not true, or nothing; see `judge_declined`."""
-    for clause in CLAUSES.split(said[:_LONGEST_REASON]):
+def refuses_statement(said: GiveUp, true: Sequence[Cause], false: str) -> str:
+    """Return why a statement is not accepted, or nothing; see `judge_declined`."""
+    refused = misstated(said, true) or contradiction(said, ())
+    refused = refused or told_deed(said.words, own=said.category == ALREADY_DONE)
+    if refused:
+        return refused
+    for clause in CLAUSES.split(said.reason[:_LONGEST_REASON]):
         if re.search(false, clause, re.IGNORECASE):
             return f"it is not true that {clause.strip()[:200]!r}"
     return ""

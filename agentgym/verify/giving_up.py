@@ -39,7 +39,6 @@ CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
 """The obstacles that there may be, each with the description that agents see."""
 
 ALREADY_DONE: Final = "already_done"
-OTHER: Final = "other"
 
 SUBJECT_CHARS: Final = 200
 _NAMES: Final = ("category", "subject", "reason")
@@ -58,11 +57,6 @@ class GiveUp:
     reason: str
     category: str = ""
     subject: str = ""
-
-    @property
-    def in_fields(self) -> bool:
-        """Whether the category says what stands in the way, so that the reason need not."""
-        return self.category not in ("", OTHER)
 
     @property
     def words(self) -> str:
@@ -94,7 +88,7 @@ def give_up_schema() -> dict[str, Json]:
                 "description": "Why, in a few sentences, with all that the task asks to be told",
             },
         },
-        "required": ["reason"],
+        "required": list(_NAMES),
         "additionalProperties": False,
     }
 
@@ -102,8 +96,9 @@ def give_up_schema() -> dict[str, Json]:
 def read_give_up(arguments: Mapping[str, Json]) -> GiveUp:
     """Return what the arguments of a `give_up` say.
 
-    Category and subject come together or not at all. The category may have other spellings than the
-    JSON Schema has ("Missing data").
+    Category and subject come together. Both may be left out, as callers do that can only send a
+    text; where a task asks for a cause, such a reason states none. The category may have other
+    spellings than the JSON Schema has ("Missing data").
 
     Raises:
         ActionError: An argument is missing, unknown or wrong; says what to write.

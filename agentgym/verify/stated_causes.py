@@ -165,6 +165,8 @@ class Cause:
 
     def fault(self, said: GiveUp) -> str:
         """Return why a statement is not this one; empty if it is."""
+        if not said.category:
+            return "the category is left out, so no cause is stated"
         if said.category not in self.category:
             return f"the category {said.category!r} does not hold"
         wanted = {one for some in (*self.subject, *self.told) for one in some}

@@ -85,9 +85,8 @@ async def test_refused_fields_use_up_the_steps(folder):
     [
         (RIGHT, True),
         ({"reason": json.dumps(RIGHT)}, True),
-        ({"reason": "I may not change the ledger."}, True),
-        ({**RIGHT, "category": "other"}, True),
-        ({"reason": "I may not."}, False),
+        ({"reason": "I may not change the ledger."}, False),
+        ({**RIGHT, "category": "other"}, False),
         ({**RIGHT, "category": "damaged"}, False),
         ({**RIGHT, "subject": "the form"}, False),
         ({**RIGHT, "reason": "It is damaged."}, False),
@@ -95,7 +94,7 @@ async def test_refused_fields_use_up_the_steps(folder):
         ({**RIGHT, "reason": "It is not damaged, and I have changed nothing."}, True),
     ],
 )
-async def test_the_fields_decide_and_a_text_alone_is_read(folder, given, outcome):
+async def test_the_fields_decide_and_a_text_alone_states_no_cause(folder, given, outcome):
     episode = await Environment(load_task(folder), NoSandboxProvider()).start(0)
     seen = await episode.step(Action("give_up", given))
     assert seen.terminated and seen.verdict.outcome is outcome
@@ -109,13 +108,13 @@ async def test_the_tool_is_the_same_in_every_task_and_has_the_categories(folder)
         assert all(f'"{name}"' in told for name in CATEGORIES)
     space = ToolCallSpace([GIVE_UP], seed=3)
     assert {"tool": "give_up", "arguments": RIGHT} in space
-    assert {"tool": "give_up", "arguments": {"reason": "no"}} in space
+    assert {"tool": "give_up", "arguments": {"reason": "no"}} not in space
     assert {"tool": "give_up", "arguments": {**RIGHT, "category": "gone"}} not in space
 
 
 @pytest.mark.parametrize(
     ("given", "outcome"),
-    [(RIGHT, True), ({**RIGHT, "category": "locked"}, False), ({"reason": "ledger"}, True)],
+    [(RIGHT, True), ({**RIGHT, "category": "locked"}, False), ({"reason": "ledger"}, False)],
 )
 async def test_a_record_is_judged_again_with_its_fields_or_without(
     folder, tmp_path, monkeypatch, given, outcome

@@ -15,10 +15,12 @@ from agentgym.env.spec import spec_of
 from agentgym.records import Action
 from agentgym.sandbox.recipe import load_recipe
 from agentgym.swe.grading import longest_s
-from agentgym.swe.native import Issue, refuses_reason
+from agentgym.swe.native import Issue, refuses_statement
 from agentgym.task.load import find_task
 from agentgym.task.setup import prepare
+from agentgym.verify.giving_up import GiveUp
 from agentgym.verify.rubric.file import load_rubric
+from agentgym.verify.stated_causes import causes
 
 FOLDERS = folders_of("swe")
 DECLINED = {
@@ -121,29 +123,26 @@ UNCLEAR = (
     "I tried the line here: an error and exit code 1. The colleague's 0.5.0 predates that fix.",
     "0.5.1 does not read it as 1200, it refuses the line. In 0.5.0 the bug is still there.",
 )
-EVASIVE = (
-    "I give up.",
-    "Everything is fine, without doubt.",
-    "This is too hard for me.",
-    "No change is needed.",
-    "I ran out of ideas.",
-)
 
 
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [
-        ("relay-vague-report", (*VAGUE, *DENIED), SETTLED),
-        ("tally-thousands-settled", (*SETTLED, *UNCLEAR), (*VAGUE, *OTHERWISE_SETTLED)),
+        ("relay-vague-report", (*VAGUE, *DENIED), NEITHER),
+        ("tally-thousands-settled", (*SETTLED, *UNCLEAR), (*NEITHER, *OTHERWISE_SETTLED)),
     ],
 )
 async def test_the_right_reason_may_be_said_in_many_words(name, right, wrong):
     (leaf,) = load_rubric(FOLDERS[f"swe/{name}-v1"] / "checks" / "rubric.toml").leaves()
-    reason, false = (str(leaf.arguments[name]) for name in ("reason", "false"))
-    refused = {words: refuses_reason(words, reason, false) for words in (*right, *wrong, *EVASIVE)}
-    assert [words for words in right if refused[words]] == []
-    assert [words for words in (*wrong, *EVASIVE) if not refused[words]] == []
-    assert [words for words in NEITHER if not refuses_reason(words, reason, false)] == []
+    true, false = causes("true", leaf.arguments["true"]), str(leaf.arguments["false"])
+    field = (true[0].category[0], true[0].subject[0][0])
+
+    def refused(words):
+        return refuses_statement(GiveUp(words, *field), true, false)
+
+    assert {words: refused(words) for words in right if refused(words)} == {}
+    assert [words for words in wrong if not refused(words)] == []
+    assert refuses_statement(GiveUp(right[0]), true, false) != ""
 
 
 @pytest.mark.parametrize("task_id", sorted(set(FOLDERS) - DECLINED))

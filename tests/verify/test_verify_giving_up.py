@@ -94,7 +94,7 @@ def test_what_is_refused_says_what_to_write(given, told):
 def test_all_spellings_of_the_categories_and_the_schema():
     schema = give_up_schema()
     assert schema["properties"]["category"]["enum"] == list(CATEGORIES)
-    assert schema["required"] == ["reason"], "formats that carry only text keep working"
+    assert schema["required"] == ["category", "subject", "reason"]
     for name in CATEGORIES:
         for spelt in (name, name.upper(), name.replace("_", " ").title(), f"`{name}`"):
             assert read_give_up({**FIELDS, "category": spelt}).category == name
@@ -103,7 +103,7 @@ def test_all_spellings_of_the_categories_and_the_schema():
 def test_the_fields_are_those_of_the_last_call():
     said = given_up(evidence({}, steps=[step(FIELDS)], gave_up=WHY))
     assert said == GiveUp(WHY, "locked", "q3.zip")
-    assert said.in_fields and said.words == "q3.zip\nIt wants a password."
+    assert said.words == "q3.zip\nIt wants a password."
     assert told_give_up(said) == "gave up: locked, q3.zip"
     assert given_up(evidence({}, steps=[step(FIELDS)])) is None
 
@@ -113,11 +113,7 @@ def test_the_fields_are_those_of_the_last_call():
 )
 def test_older_records_have_the_reason_alone(steps):
     said = given_up(evidence({}, steps=steps, gave_up="no"))
-    assert said == GiveUp("no") and not said.in_fields and told_give_up(said) == "gave up"
-
-
-def test_other_leaves_it_to_the_reason():
-    assert not GiveUp("It rains.", "other", "the weather").in_fields
+    assert said == GiveUp("no") and told_give_up(said) == "gave up"
 
 
 TRUE = causes(

@@ -281,25 +281,23 @@ def gave_up(
 ) -> CheckResult:
     """The agent gave up for a true cause: by category and subject, or by the words of its reason.
 
-    Channel: trace. For tasks with ``abstain = true``. The category and the subject decide, and the
-    free words must not contradict them. A reason without a category, or with `other`, is judged by
-    its text: it has the words of `reason`, in any order, also as parts of longer ones, and no fact
-    of `forbids`. Facts are those of `mentions`.
+    Channel: trace. For tasks with ``abstain = true``. With `true`, the category and the subject
+    decide, and the free words must not contradict them. Without, the text is judged: it has the
+    words of `reason`, in any order, also as parts of longer ones, and no fact of `forbids`. Facts
+    are those of `mentions`.
 
     Example:
         use = "answers.gave_up"
 
         [checkpoint.with]
-        reason = "{{vendor}}"
-        forbids = ["damaged"]
         true = [{ category = "missing_data", subject = ["{{vendor}}"], never = ["Fenwick"] }]
         false = ["damaged", "locked"]
         unchanged = true
 
     Args:
         evidence: Evidence of the episode.
-        reason: Words that the reason has to have; of fields, only without `true`.
-        forbids: Facts that a reason without fields must not state.
+        reason: Words that the reason has to have, without `true`.
+        forbids: Facts that the text must not state, without `true`.
         may: Facts that `only` allows.
         only: "dates", "times", "numbers": of these, subject and reason state only `may`.
         true: The causes that hold, of which one has to be given: `category` (one or a list),
@@ -317,12 +315,12 @@ def gave_up(
     if said is None:
         return result(False, "the agent did not give up")
     shown = f"gave up: {said.category or 'no category'}, {brief(said.words[:_ANSWER_CHARS])}"
-    if not (said.in_fields and holds):
+    if not holds:
         words = said.words[:_ANSWER_CHARS]
         missing = [word for word in wanted if word not in _normal(words)]
         fault = f"lacks {missing[0]!r}" if missing else rules.excess(words) if rules else ""
         return result(not fault, shown + (f": it {fault}" if fault else ""))
-    fault = misstated(said, holds) or contradiction(said, untrue, _kept(reason, holds))
+    fault = misstated(said, holds) or contradiction(said, untrue, _kept(holds))
     if unchanged:
         fault = fault or told_deed(said.words, own=said.category == ALREADY_DONE)
     if only:
@@ -333,10 +331,9 @@ def gave_up(
     return result(not fault, shown + (f": {fault}" if fault else ""))
 
 
-def _kept(reason: str, true: Sequence[Cause]) -> list[str]:
+def _kept(true: Sequence[Cause]) -> list[str]:
     """Return the words that a rubric calls true, so that they are not among the false ones."""
-    named = [one for cause in true for some in (*cause.subject, *cause.told) for one in some]
-    return [_text("reason", reason), *named]
+    return [one for cause in true for some in (*cause.subject, *cause.told) for one in some]
 
 
 def _answer(evidence: Evidence) -> str:

@@ -10,9 +10,8 @@ def declined(
     evidence: Evidence,
     root: str,
     shown: Sequence[str],
-    reason: str,
+    true: Sequence[object],
     false: str,
-    true: Sequence[object] = (),
 ) -> CheckResult:
     """The agent looked, changed nothing and gave up for the right reason."""
-    return judge_declined(evidence, root, shown, reason, false, true)
+    return judge_declined(evidence, root, shown, true, false)
