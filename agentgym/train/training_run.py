@@ -57,28 +57,32 @@ class TrainingRun:
         self._files = RunFolder(folder)
         self.history: list[Metrics] = []
         self._board: EventFile | None = None
-        self._lock = contextlib.ExitStack()
+        self._lock, self._is_held = contextlib.ExitStack(), False
         self._is_new = self._made_folder = self._made_record = False
         self._made: list[str] = []
 
     @classmethod
     def create(cls, folder: Path, config: TrainConfig) -> TrainingRun:
-        """Make the folder of a new run.
+        """Make the folder of a new run, which no other process can write until `close`.
 
         Raises:
-            RecordError: It holds a run, or cannot be made.
+            RecordError: It holds a run, another process begins one in it, or it cannot be made.
         """
         run = cls(folder, config)
         try:
             run._is_new, run._made_folder = True, not folder.exists()
             folder.mkdir(parents=True, exist_ok=True)
-            if run._files.find(_CONFIG) is not None:
-                raise RecordError(
-                    f"{folder} holds a training run; go on with --resume, or name another --out"
-                )
+            run._refuse_another()
+            run._hold()
+            # Another process may have begun one before this one had the lock.
+            run._refuse_another()
             run._replace(_CONFIG, config.model_dump_json(indent=2) + "\n")
         except OSError as error:
+            run.abandon()
             raise RecordError(f"{folder}: cannot hold a training run: {error}") from error
+        except RecordError:
+            run.close()
+            raise
         return run
 
     @classmethod
@@ -134,7 +138,7 @@ class TrainingRun:
         Raises:
             RecordError: It cannot be read, or another process goes on with the run.
         """
-        self._lock.enter_context(writer_lock(self.folder))
+        self._hold()
         state: dict[str, Any] | None = None
         if (self.folder / _CHECKPOINT).exists():
             state = self.read_checkpoint(self.folder)
@@ -191,7 +195,8 @@ class TrainingRun:
         self.close()
         if not self._is_new or self.history:
             return
-        with contextlib.suppress(OSError, RecordError):
+        # If another process has the lock, it goes on with the run.
+        with contextlib.suppress(OSError, RecordError), writer_lock(self.folder):
             for name in (*self._made, LOCK):
                 self._files.remove(name)
             if self._made_record:
@@ -204,6 +209,23 @@ class TrainingRun:
         if self._board is not None:
             self._board.close()
         self._lock.close()
+        self._is_held = False
+
+    def _hold(self) -> None:
+        """Take the lock for writing the run, unless this object has it.
+
+        Raises:
+            RecordError: Another process has it.
+        """
+        if not self._is_held:
+            self._lock.enter_context(writer_lock(self.folder))
+            self._is_held = True
+
+    def _refuse_another(self) -> None:
+        if self._files.find(_CONFIG) is not None:
+            raise RecordError(
+                f"{self.folder} holds a training run; go on with --resume, or name another --out"
+            )
 
     def _replace(self, name: str, text: str) -> None:
         self._made.append(name)
