@@ -21,7 +21,7 @@ from agentgym.record.database import LOCK, writer_lock
 from agentgym.record.folder import RunFolder
 from agentgym.record.store import RunStore
 from agentgym.records import Json
-from agentgym.regular_file import TEXT_BYTES
+from agentgym.regular_file import TEXT_BYTES, open_regular
 from agentgym.train.config import TrainConfig
 from agentgym.train.event_file import EventFile
 from agentgym.train.foreign_files import refuse_no_checkpoint
@@ -159,8 +159,9 @@ class TrainingRun:
         """
         path = folder / _CHECKPOINT
         try:
-            refuse_no_checkpoint(path)
-            state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+            with open_regular(path) as file:
+                refuse_no_checkpoint(file)
+                state: dict[str, Any] = torch.load(file, weights_only=True, map_location="cpu")
             state["history"] = _figures(state["history"])
         except Exception as error:
             raise RecordError(f"{path}: no checkpoint of a training run: {error}") from error
