@@ -277,6 +277,9 @@ def writer_lock(folder: Path) -> Iterator[None]:
             raise RecordError(
                 f"{folder} is being written by process {holder}; wait for it to end, or end it"
             ) from error
+        if not _leads_to(folder, file):
+            # Its holder has removed it since it was opened, and the next one locks a new file.
+            raise RecordError(f"{path} was removed by another process; try again")
         # The lock holds without the number of its holder, which a full disk does not take.
         with contextlib.suppress(OSError):
             os.ftruncate(file, 0)
@@ -284,3 +287,9 @@ def writer_lock(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(file)
+
+
+def _leads_to(folder: Path, file: int) -> bool:
+    """Return whether the lock file of a folder is the one that is open."""
+    seen, opened = RunFolder(folder).find(LOCK), os.fstat(file)
+    return seen is not None and (seen.st_dev, seen.st_ino) == (opened.st_dev, opened.st_ino)

@@ -9,7 +9,7 @@ import os
 import stat
 import zipfile
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from agentgym.errors import ConfigError
 
@@ -53,20 +53,18 @@ def refuse_bomb(archive: zipfile.ZipFile) -> None:
         raise ValueError("several of its members share their bytes")
 
 
-def refuse_no_checkpoint(path: Path) -> None:
-    """Refuse what `torch.save` did not write.
+def refuse_no_checkpoint(file: BinaryIO) -> None:
+    """Refuse what `torch.save` did not write; `torch.load` can then read the same open file.
 
     Raises:
-        OSError: It is not a regular file.
         ValueError: It is no archive, or would unpack to more than its size.
     """
-    if path.exists() and not path.is_file():
-        raise OSError("expected a regular file")
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             refuse_bomb(archive)
     except zipfile.BadZipFile as error:
         raise ValueError(str(error)) from error
+    file.seek(0)
 
 
 def _kind(name: str) -> int:

@@ -21,7 +21,7 @@ from agentgym.record.database import LOCK, writer_lock
 from agentgym.record.folder import RunFolder
 from agentgym.record.store import RunStore
 from agentgym.records import Json
-from agentgym.regular_file import TEXT_BYTES
+from agentgym.regular_file import TEXT_BYTES, open_regular
 from agentgym.train.config import TrainConfig
 from agentgym.train.event_file import EventFile
 from agentgym.train.foreign_files import refuse_no_checkpoint
@@ -57,28 +57,32 @@ class TrainingRun:
         self._files = RunFolder(folder)
         self.history: list[Metrics] = []
         self._board: EventFile | None = None
-        self._lock = contextlib.ExitStack()
+        self._lock, self._is_held = contextlib.ExitStack(), False
         self._is_new = self._made_folder = self._made_record = False
         self._made: list[str] = []
 
     @classmethod
     def create(cls, folder: Path, config: TrainConfig) -> TrainingRun:
-        """Make the folder of a new run.
+        """Make the folder of a new run, which no other process can write until `close`.
 
         Raises:
-            RecordError: It holds a run, or cannot be made.
+            RecordError: It holds a run, another process begins one in it, or it cannot be made.
         """
         run = cls(folder, config)
         try:
             run._is_new, run._made_folder = True, not folder.exists()
             folder.mkdir(parents=True, exist_ok=True)
-            if run._files.find(_CONFIG) is not None:
-                raise RecordError(
-                    f"{folder} holds a training run; go on with --resume, or name another --out"
-                )
+            run._refuse_another()
+            run._hold()
+            # Another process may have begun one before this one had the lock.
+            run._refuse_another()
             run._replace(_CONFIG, config.model_dump_json(indent=2) + "\n")
         except OSError as error:
+            run.abandon()
             raise RecordError(f"{folder}: cannot hold a training run: {error}") from error
+        except RecordError:
+            run.close()
+            raise
         return run
 
     @classmethod
@@ -134,7 +138,7 @@ class TrainingRun:
         Raises:
             RecordError: It cannot be read, or another process goes on with the run.
         """
-        self._lock.enter_context(writer_lock(self.folder))
+        self._hold()
         state: dict[str, Any] | None = None
         if (self.folder / _CHECKPOINT).exists():
             state = self.read_checkpoint(self.folder)
@@ -155,8 +159,9 @@ class TrainingRun:
         """
         path = folder / _CHECKPOINT
         try:
-            refuse_no_checkpoint(path)
-            state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+            with open_regular(path) as file:
+                refuse_no_checkpoint(file)
+                state: dict[str, Any] = torch.load(file, weights_only=True, map_location="cpu")
             state["history"] = _figures(state["history"])
         except Exception as error:
             raise RecordError(f"{path}: no checkpoint of a training run: {error}") from error
@@ -191,7 +196,8 @@ class TrainingRun:
         self.close()
         if not self._is_new or self.history:
             return
-        with contextlib.suppress(OSError, RecordError):
+        # If another process has the lock, it goes on with the run.
+        with contextlib.suppress(OSError, RecordError), writer_lock(self.folder):
             for name in (*self._made, LOCK):
                 self._files.remove(name)
             if self._made_record:
@@ -204,6 +210,23 @@ class TrainingRun:
         if self._board is not None:
             self._board.close()
         self._lock.close()
+        self._is_held = False
+
+    def _hold(self) -> None:
+        """Take the lock for writing the run, unless this object has it.
+
+        Raises:
+            RecordError: Another process has it.
+        """
+        if not self._is_held:
+            self._lock.enter_context(writer_lock(self.folder))
+            self._is_held = True
+
+    def _refuse_another(self) -> None:
+        if self._files.find(_CONFIG) is not None:
+            raise RecordError(
+                f"{self.folder} holds a training run; go on with --resume, or name another --out"
+            )
 
     def _replace(self, name: str, text: str) -> None:
         self._made.append(name)

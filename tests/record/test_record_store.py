@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import fcntl
 import os
 import sqlite3
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 from agentgym.errors import RecordError
 from agentgym.record import store as store_module
-from agentgym.record.database import LOG_BYTES
+from agentgym.record.database import LOG_BYTES, writer_lock
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
     Action,
@@ -315,6 +316,18 @@ def test_a_refused_writer_leaves_the_lock_to_its_holder(run):
             RunStore.open(run.folder, readonly=False)
     begin(run).step(make_step(0))
     assert len(run.steps(1)) == 1
+
+
+def test_a_lock_whose_file_was_removed_meanwhile_is_no_lock(tmp_path, monkeypatch):
+    lock = fcntl.flock
+
+    def while_its_holder_removes_it(file, kind):
+        (tmp_path / "run.lock").unlink()
+        lock(file, kind)
+
+    monkeypatch.setattr(fcntl, "flock", while_its_holder_removes_it)
+    with pytest.raises(RecordError, match="removed by another process"), writer_lock(tmp_path):
+        pytest.fail("two processes could write")
 
 
 def test_a_reader_sees_each_step_as_it_is_recorded(run):

@@ -222,3 +222,11 @@ def test_a_long_template_of_mktemp_costs_nothing(template):
 @pytest.mark.parametrize("began_s", [-62_135_596_800.0, 253_402_300_799.0, 1e300])
 def test_a_record_that_claims_an_impossible_time_masks_nothing(began_s):
     assert mask_times("at 12:30", (Period(began_s, began_s),)) == "at 12:30"
+
+
+def test_a_clock_that_is_set_back_in_an_episode_leaves_its_times_volatile():
+    began, ended = BEGAN + 3600, BEGAN + 20
+    for at in (BEGAN + 30, BEGAN + 1800, BEGAN + 3590):
+        text = f"at {datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        assert mask_times(text, (Period(began, ended),)) == "at <time>"
+        assert mask_times(text, (Period(BEGAN - 9000, BEGAN - 8000),)) == text

@@ -14,10 +14,11 @@ from agentgym import plugins
 from agentgym.browser.chromium import start_playwright
 from agentgym.browser.executable import find_executable
 from agentgym.errors import ActionError, ConfigError
+from agentgym.eval import printable
 from agentgym.eval.watching import PERSON as ALONE
 from agentgym.eval.watching import WatchedRun
 from agentgym.record.store import RunStore
-from agentgym.records import Action, Decision, Observation, ToolSpec
+from agentgym.records import Action, Decision, Observation, Step, ToolSpec, Verdict
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.listening import listen, serve
 from agentgym.session.watch.app import WatchApp
@@ -157,6 +158,27 @@ async def test_mouse_and_keys_on_the_picture_become_actions(page, served):
     await page.keyboard.type("a<b ö")
     decision = await asyncio.wait_for(acting, 20)
     assert decision.action == Action("type", {"text": "a<b ö", "clear": False})
+    assert not page.faults
+
+
+async def test_marks_that_a_browser_would_obey_are_spelled_out_on_the_page(page, served):
+    live, address = served
+    marks = "".join(map(chr, (0x1B, 0x7F, 0x9B, 0x200F, 0x202E, 0x2066, 0xD800)))
+    odd = f"a{marks}b\U0001f600\tc\nd"
+    live.begin({"task": f"task {odd}", "instruction": odd, "seed": 0, "agent": odd})
+    live.offer((ToolSpec(f"t{marks}", "", {"type": "object"}),))
+    await live.show(Observation(odd))
+    step = Step(0, Decision(Action(f"t{marks}", {"x": odd})), Observation(odd), 0.1)
+    live.step(1, step)
+    live.end(Verdict("error:agent", outcome=None, score=None), f"odd {odd}")
+    await page.goto(f"{address}/#{TOKEN}")
+    await page.get_by_text("odd a").wait_for()
+    shown = await page.evaluate("document.body.innerText + document.title")
+    assert not set(marks) & set(shown)
+    for name in ("task", "instruction", "text", "state"):
+        text = await page.locator(f"#{name}").text_content()
+        assert printable.clean(odd) in text, name
+    assert await page.locator("#tool").input_value() == f"t{marks}"
     assert not page.faults
 
 

@@ -4,12 +4,14 @@ import io
 import json
 import os
 import zipfile
+from pathlib import Path
 
 import pytest
 import torch
 
 from agentgym.agents import registry
 from agentgym.errors import ConfigError, RecordError
+from agentgym.train import foreign_files
 from agentgym.train.datasets.native import read_tokens
 from agentgym.train.foreign_files import refuse_special_files
 from agentgym.train.policies import TinyPolicy
@@ -42,6 +44,33 @@ def test_a_run_whose_files_are_fifos_is_refused(tmp_path):
         TrainingRun.read_checkpoint(tmp_path)
     with pytest.raises(RecordError, match="regular file"):
         read_tokens(tmp_path / "data.npz")
+
+
+@pytest.mark.timeout(20)
+def test_a_fifo_that_another_process_puts_in_the_place_of_a_file_is_not_waited_for(
+    tmp_path, monkeypatch
+):
+    for name in ("checkpoint.pt", "data.npz"):
+        os.mkfifo(tmp_path / name)
+    monkeypatch.setattr(Path, "is_file", lambda path: True)  # as it was a moment before
+    with pytest.raises(RecordError, match="regular file"):
+        TrainingRun.read_checkpoint(tmp_path)
+    with pytest.raises(RecordError, match="regular file"):
+        read_tokens(tmp_path / "data.npz")
+
+
+def test_the_checkpoint_that_was_looked_at_is_the_one_that_is_loaded(tmp_path, monkeypatch):
+    saved(tmp_path, {"iteration": 0, "history": []})
+    (tmp_path / "other").mkdir()
+    other = saved(tmp_path / "other", {"iteration": 9, "history": []})
+    looked_at = foreign_files.refuse_bomb
+
+    def then_exchanged(archive):
+        looked_at(archive)
+        other.replace(tmp_path / "checkpoint.pt")
+
+    monkeypatch.setattr(foreign_files, "refuse_bomb", then_exchanged)
+    assert TrainingRun.read_checkpoint(tmp_path)["iteration"] == 0
 
 
 def saved(path, state):

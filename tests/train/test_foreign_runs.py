@@ -308,3 +308,33 @@ def test_a_configuration_is_read_through_no_link(tmp_path):
     with pytest.raises(RecordError) as raised:
         TrainingRun.resume(folder)
     assert "a secret" not in str(raised.value)
+
+
+def test_of_two_processes_that_begin_in_one_folder_one_is_refused_and_harms_nothing(
+    tmp_path, monkeypatch
+):
+    folder, replace, refused = tmp_path / "run", TrainingRun._replace, []
+
+    def while_another_begins(self, name, text):
+        if not refused:
+            with pytest.raises(RecordError) as caught:
+                TrainingRun.create(folder, CONFIG)
+            refused.append(str(caught.value))
+        replace(self, name, text)
+
+    monkeypatch.setattr(TrainingRun, "_replace", while_another_begins)
+    run = TrainingRun.create(folder, CONFIG)
+    assert "is being written by process" in refused[0]
+    run.load()
+    assert {path.name for path in folder.iterdir()} == {"config.json", "metrics.jsonl", "run.lock"}
+    run.close()
+
+
+def test_a_run_that_another_process_goes_on_with_is_not_abandoned(tmp_path):
+    run = TrainingRun.create(tmp_path / "run", CONFIG)
+    run.close()  # as where a trainer cannot begin
+    other = TrainingRun.resume(run.folder)
+    other.load()
+    run.abandon()
+    other.close()
+    assert (run.folder / "config.json").exists()

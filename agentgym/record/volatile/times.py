@@ -64,10 +64,18 @@ _ANY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of time, in seconds since 1970 (UTC), both ends included."""
+    """A stretch of time, in seconds since 1970 (UTC), both ends included.
+
+    The ends may be in the other order: a clock that is set back meanwhile tells both.
+    """
 
     began_s: float
     ended_s: float
+
+    def __post_init__(self) -> None:
+        first, last = sorted((self.began_s, self.ended_s))
+        object.__setattr__(self, "began_s", first)
+        object.__setattr__(self, "ended_s", last)
 
 
 def mask_times(text: str, periods: Sequence[Period]) -> str:

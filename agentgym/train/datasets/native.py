@@ -26,6 +26,7 @@ import numpy as np
 from agentgym.env.seeds import is_seed
 from agentgym.errors import RecordError
 from agentgym.record import codec
+from agentgym.regular_file import open_regular
 from agentgym.train.foreign_files import refuse_bomb
 from agentgym.train.samples import EpisodeTokens, TokenSequence
 
@@ -129,10 +130,8 @@ def read_tokens(path: Path, schema: str = SEQUENCES) -> TokenSet:
 
 
 def _read_arrays(path: Path, how: str) -> dict[str, Any]:
-    if path.exists() and not path.is_file():
-        raise RecordError(f"{path}: expected a regular file; {how}")
     try:
-        with path.open("rb") as opened:
+        with open_regular(path) as opened:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError("it holds one array")

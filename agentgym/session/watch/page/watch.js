@@ -1,6 +1,14 @@
-// The page of `agentgym watch`. All texts are set as text, never as HTML.
+// The page of `agentgym watch`. All texts are set as text, never as HTML, and by `show` alone.
 "use strict";
 const at = (id) => document.getElementById(id);
+// A browser reorders a text at bidirectional marks and hides other controls, so they are spelled out, as in a report.
+const UNPRINTABLE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]/gu;
+const spelled = (sign) => {
+  const code = sign.charCodeAt(0).toString(16);
+  return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+};
+const printable = (text) => String(text).replaceAll("\r\n", "\n").replace(UNPRINTABLE, spelled);
+const show = (element, text) => { element.textContent = printable(text); };
 const token = location.hash.slice(1);
 let known = 0, person = false, over = false, busy = Promise.resolve();
 
@@ -15,23 +23,23 @@ async function ask(path, body) {
 const shows = {
   task(told) {
     over = false;
-    at("task").textContent = `${told.task}, seed ${told.seed}, ${told.agent}`;
-    at("instruction").textContent = told.instruction;
+    show(at("task"), `${told.task}, seed ${told.seed}, ${told.agent}`);
+    show(at("instruction"), told.instruction);
     at("steps").replaceChildren();
   },
   tools(told) {
-    at("tool").replaceChildren(...told.tools.map((tool) => new Option(tool.name, tool.name)));
+    at("tool").replaceChildren(...told.tools.map((tool) => new Option(printable(tool.name), tool.name)));
   },
   control(told) {
     person = told.person;
-    at("control").textContent = person ? "Hand back" : "Take over";
+    show(at("control"), person ? "Hand back" : "Take over");
     at("screen").classList.toggle("held", person);
     at("send").disabled = !person;
     at("control").disabled = over || !told.agent;
     state();
   },
   async view(told) {
-    at("text").textContent = told.text;
+    show(at("text"), told.text);
     if (told.frame === null) return;
     // Only the last pictures are kept.
     const answer = await ask(`frame?number=${told.frame}`).catch(() => null);
@@ -47,7 +55,7 @@ const shows = {
     const line = document.createElement("li");
     line.value = told.number;
     line.className = told.by;
-    line.textContent = `${told.by === "person" ? "person: " : ""}${told.tool} ${told.arguments} (${told.effect})`;
+    show(line, `${told.by === "person" ? "person: " : ""}${told.tool} ${told.arguments} (${told.effect})`);
     at("steps").append(line);
     line.scrollIntoView({ block: "nearest" });
   },
@@ -55,12 +63,12 @@ const shows = {
     over = true;
     at("control").disabled = at("send").disabled = true;
     const score = told.error ? told.error : `score ${told.score}`;
-    at("state").textContent = `over: ${told.passed ? "passed" : "not passed"}, ${score}`;
+    show(at("state"), `over: ${told.passed ? "passed" : "not passed"}, ${score}`);
   },
 };
 
 function state() {
-  if (!over) at("state").textContent = person ? "a person acts" : "the agent acts";
+  if (!over) show(at("state"), person ? "a person acts" : "the agent acts");
 }
 
 async function follow() {
@@ -76,18 +84,18 @@ async function follow() {
       failures = 0;
     } catch (error) {
       failures += 1;
-      if (!over) at("state").textContent = String(error.message || error);
+      if (!over) show(at("state"), String(error.message || error));
       await new Promise((done) => setTimeout(done, 500 * failures));
     }
   }
-  if (!over) at("state").textContent = "the connection is lost";
+  if (!over) show(at("state"), "the connection is lost");
 }
 
 // Actions go one after the other; each waits until the one before is done.
 function act(tool, given) {
   if (!person || over) return;
   busy = busy.then(async () => {
-    at("fault").textContent = "";
+    show(at("fault"), "");
     for (let tries = 0; ; tries += 1) {
       try {
         await ask("act", { tool, arguments: given });
@@ -97,7 +105,7 @@ function act(tool, given) {
           await new Promise((done) => setTimeout(done, 250));
           continue;
         }
-        at("fault").textContent = error.message;
+        show(at("fault"), error.message);
         return;
       }
     }
@@ -110,7 +118,7 @@ at("call").addEventListener("submit", (event) => {
   try {
     act(at("tool").value, JSON.parse(at("arguments").value || "{}"));
   } catch (error) {
-    at("fault").textContent = `expected JSON: ${error.message}`;
+    show(at("fault"), `expected JSON: ${error.message}`);
   }
 });
 
@@ -190,4 +198,4 @@ keys.addEventListener("keydown", (event) => {
   act("press", { keys: [...names, key].join("+") });
 });
 
-if (token) follow(); else at("state").textContent = "open the address that the command printed";
+if (token) follow(); else show(at("state"), "open the address that the command printed");
