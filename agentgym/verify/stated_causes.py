@@ -33,6 +33,7 @@ _OPEN: Final = re.compile(
     # "It cannot be read or is damaged" says that it is damaged; "I cannot tell whether" does not.
     r"(?<!\bcan )(?<!\bcould )\bnot\b|(?<!\bca)(?<!\bcould)n['’]t\b"
     r"|\b(?:no|never|none|nothing|nobody|neither|nor|without|hardly|whether|if|unless|until"
+    r"|maybe|perhaps|possibly"
     r"|instead of|rather than|far from|(?:could|would|should|may|might) (?:be|have)|rules? out"
     r"|ruled out|excluded?|(?:tell|say|confirm|know) that)\b|\?"
 )
@@ -200,6 +201,19 @@ def misstated(said: GiveUp, true: Sequence[Cause]) -> str:
         return ""
     # A fault of the subject says more than that another category would be right.
     return next((one for one in faults if not one.startswith("the category")), faults[0])
+
+
+def unnamed(words: str, true: Sequence[Cause]) -> str:
+    """Return what words without a category lack; empty if they name what a true cause is said of.
+
+    Args:
+        words: What the agent wrote.
+        true: The true causes; one that names no subject holds of anything.
+    """
+    for cause in true:
+        if all(any(has_words(words, one, begun=True) for one in some) for some in cause.subject):
+            return ""
+    return "names nothing of which a true cause is said" if true else ""
 
 
 def contradiction(said: GiveUp, false: Sequence[str], kept: Sequence[str] = ()) -> str:

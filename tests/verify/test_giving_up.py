@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from agentgym.verify.giving_up import (
     told_give_up,
 )
 from agentgym.verify.memory_evidence import evidence
+from agentgym.verify.rubric.packs import find_check
 from agentgym.verify.stated_causes import causes, contradiction, misstated, told_deed
 
 WHY = "It wants a password."
@@ -171,6 +173,7 @@ FALSE = ("damaged", "no_permission", "price of Ada * wrong")
         "Neither is it damaged, nor do I lack permission.",
         "Whether it is corrupted I cannot tell.",
         "It may have been damaged.",
+        "Perhaps it is damaged, maybe it was corrupted.",
         "No permission problem came up.",
         "The price of Ada is right.",
     ],
@@ -274,3 +277,30 @@ def test_long_words_cost_little():
 def test_a_rubric_with_wrong_causes_is_refused(value, told):
     with pytest.raises(VerifierError, match=told):
         causes("true", value)
+
+
+CHECK = find_check("answers.gave_up", Path())
+CHECKED = {
+    "true": [{"category": "no_permission", "subject": [["price", "Tomas"]]}],
+    "false": ["damaged", "prices are lower"],
+    "unchanged": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "passes"),
+    [
+        ({"reason": "Tomas may not change prices."}, True),
+        ({"reason": "The price cannot be edited by this account, nothing was changed."}, True),
+        ({"reason": "He may not change prices.", "category": "other", "subject": "drafts"}, True),
+        ({"reason": "x"}, False),
+        ({"reason": "It rains.", "category": "other", "subject": "the weather"}, False),
+        ({"reason": "I have lowered the prices."}, False),
+        ({"reason": "The prices are lower now.", "category": "other", "subject": "price"}, False),
+        ({"reason": "The price list is damaged."}, False),
+    ],
+)
+def test_a_reason_without_a_category_is_held_to_the_same_facts(said, passes):
+    seen = evidence({}, {}, steps=[step(said)], gave_up=said["reason"])
+    result = CHECK(seen, **CHECKED)
+    assert result.status.value == ("pass" if passes else "fail"), result.message

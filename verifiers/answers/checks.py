@@ -32,6 +32,7 @@ from agentgym.verify.stated_causes import (
     contradiction,
     misstated,
     told_deed,
+    unnamed,
 )
 from agentgym.verify.values import brief, is_number, result
 
@@ -282,9 +283,10 @@ def gave_up(
     """The agent gave up for a true cause: by category and subject, or by the words of its reason.
 
     Channel: trace. For tasks with ``abstain = true``. The category and the subject decide, and the
-    free words must not contradict them. A reason without a category, or with `other`, is judged by
-    its text: it has the words of `reason`, in any order, also as parts of longer ones, and no fact
-    of `forbids`. Facts are those of `mentions`.
+    free words must not contradict the causes that hold. A reason without a category, or with
+    `other`, is judged by its text: it has the words of `reason`, in any order, also as parts of
+    longer ones, or names a `subject` of `true` if there are none, and no fact of `forbids`. Facts
+    are those of `mentions`.
 
     Example:
         use = "answers.gave_up"
@@ -317,14 +319,20 @@ def gave_up(
     if said is None:
         return result(False, "the agent did not give up")
     shown = f"gave up: {said.category or 'no category'}, {brief(said.words[:_ANSWER_CHARS])}"
-    if not (said.in_fields and holds):
+    if said.in_fields and holds:
+        fault = misstated(said, holds)
+    else:
         words = said.words[:_ANSWER_CHARS]
         missing = [word for word in wanted if word not in _normal(words)]
-        fault = f"lacks {missing[0]!r}" if missing else rules.excess(words) if rules else ""
-        return result(not fault, shown + (f": it {fault}" if fault else ""))
-    fault = misstated(said, holds) or contradiction(said, untrue, _kept(reason, holds))
-    if unchanged:
+        lacks = f"lacks {missing[0]!r}" if missing else rules.excess(words) if rules else ""
+        lacks = lacks or ("" if wanted else unnamed(words, holds))
+        fault = f"it {lacks}" if lacks else ""
+    if holds:
+        fault = fault or contradiction(said, untrue, _kept(reason, holds))
+    if holds and unchanged:
         fault = fault or told_deed(said.words)
+    if not (said.in_fields and holds):
+        return result(not fault, shown + (f": {fault}" if fault else ""))
     if only:
         numbers = facts_in_text.mentions((), (), may, only, MOST_CHARS)
         fault = fault or numbers.excess(said.words)
