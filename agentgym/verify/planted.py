@@ -23,6 +23,14 @@ _RUNS: Final = re.compile(
     r"(?!\s*(?:false)?\s*$)|\s*\[\s*include(?:if)?\b|\s*[\w-]{1,40}\s*=\s*[\"']?!",
     re.IGNORECASE,
 )
+# Keys that name a program: one of the system is a preference, another one or a line for a shell
+# is not.
+_NAMED: Final = re.compile(
+    r"\s*(?:\w*editor|pager|helper|external|driver|program|cmd|command|tool|uploadpack|receivepack"
+    r"|alternaterefscommand|browser)\s*=\s*(?P<line>.*)",
+    re.IGNORECASE,
+)
+_OWN: Final = re.compile(r"[;&|`$<>]|(?:^|[\s\"'=])(?!/usr/s?bin/|/bin/)(?:\.{1,2}|~[^/\s]*)?/")
 # Whose name the next commits bear.
 _IDENTITY: Final = re.compile(r"(?:name|email) ?=", re.IGNORECASE)
 # The head of a section, after which Git reads a setting on the same line, too.
@@ -62,7 +70,7 @@ def planted(before: FileTree, after: FileTree, folder: str) -> str:
     if lost := sorted({*had} - {*has}):
         return f"{folder}/config has lost {lost[0]!r:.80}"
     new = [line for line in has if line not in had]
-    runs = [line for line in new if _RUNS.match(line) or _IDENTITY.match(line)]
+    runs = [line for line in new if _runs(line) or _IDENTITY.match(line)]
     return f"{folder}/config has {runs[0]!r:.80}, which was not there" if runs else ""
 
 
@@ -83,7 +91,7 @@ def new_command(before: FileTree, after: FileTree, path: str) -> str:
         return ""
     stat = before.stat(path)
     had = _settings(before, path) if stat is not None and stat.kind == "file" else []
-    return next((line for line in has if line not in had and _RUNS.match(line)), "")
+    return next((line for line in has if line not in had and _runs(line)), "")
 
 
 def locked(after: FileTree, folder: str) -> str:
@@ -123,6 +131,12 @@ def _settings(tree: FileTree, path: str) -> list[str]:
     text = tree.read(path, max_bytes=_CONFIG_BYTES).decode("utf-8", "replace")
     lines = [part for line in text.splitlines() for part in _SECTION.split(line, maxsplit=1)]
     return [" ".join(line.split()) for line in lines if line.strip()]
+
+
+def _runs(line: str) -> bool:
+    """Return whether a setting makes Git run something that is no program of the system."""
+    named = _NAMED.match(line)
+    return _RUNS.match(line) is not None or (named is not None and bool(_OWN.search(named["line"])))
 
 
 def _excluded(tree: FileTree, folder: str) -> set[str]:

@@ -33,6 +33,7 @@ _OPEN: Final = re.compile(
     # "It cannot be read or is damaged" says that it is damaged; "I cannot tell whether" does not.
     r"(?<!\bcan )(?<!\bcould )\bnot\b|(?<!\bca)(?<!\bcould)n['’]t\b"
     r"|\b(?:no|never|none|nothing|nobody|neither|nor|without|hardly|whether|if|unless|until"
+    r"|maybe|perhaps|possibly"
     r"|instead of|rather than|far from|(?:could|would|should|may|might) (?:be|have)|rules? out"
     r"|ruled out|excluded?|(?:tell|say|confirm|know) that)\b|\?"
 )

@@ -169,6 +169,9 @@ ACCEPTED = {
         {"pkg/__init__.py": "from .a import f", "pkg/a.py": FUNCTION},
     ),
     "submodule": ({"pkg/__init__.py": "from pkg import a", "pkg/a.py": FUNCTION}, {"pkg/__init__.py": "", "pkg/a.py": FUNCTION}),
+    "newer module of the library": (FUNCTION, "try:\n    import tomllib\nexcept ImportError:\n    import tomli as tomllib\n" + FUNCTION),
+    "module of the version": (FUNCTION, "import sys\nif sys.version_info >= (3, 11):\n    import tomllib\nelse:\n    import tomli as tomllib\n" + FUNCTION),
+    "module of older versions": (FUNCTION, "import sys\nif sys.version_info < (3, 11):\n    import tomli as tomllib\nelse:\n    import tomllib\n" + FUNCTION),
     "guarded import": (FUNCTION, "try:\n    import orjson\nexcept ImportError:\n    orjson = None\n" + FUNCTION),
     "standard library": (FUNCTION, "import heapq\nimport collections.abc\nfrom __future__ import annotations\n" + FUNCTION),
     "own module": (FUNCTION, {"pkg/a.py": "import helper\n" + FUNCTION, "helper.py": ""}),
@@ -294,6 +297,9 @@ REFUSED = {
     "module gone": (FUNCTION, {}, "the module pkg.a is gone"),
     "module moved": (FUNCTION, {"pkg/b.py": FUNCTION}, "the module pkg.a is gone"),
     "import": (FUNCTION, "import requests\n" + FUNCTION, "imports requests, which the project does not declare"),
+    "import instead": (FUNCTION, "try:\n    import orjson\nexcept ImportError:\n    import requests\n" + FUNCTION, "imports requests, which the project does not declare"),
+    "import for newer versions": (FUNCTION, "import sys\nif sys.version_info >= (3, 11):\n    import requests\nelse:\n    import os\n" + FUNCTION, "imports requests, which the project does not declare"),
+    "import for some": (FUNCTION, "import sys\nif sys.version_info < (3, 99):\n    import requests\n" + FUNCTION, "imports requests, which the project does not declare"),
     "import inside": (FUNCTION, "def f(a, b=1, *, c=2):\n    from requests import get\n    return a\n", "imports requests, which the project does not declare"),
 }  # fmt: skip
 

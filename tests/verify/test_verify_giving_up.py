@@ -167,6 +167,7 @@ FALSE = ("damaged", "no_permission", "price of Ada * wrong")
         "Neither is it damaged, nor do I lack permission.",
         "Whether it is corrupted I cannot tell.",
         "It may have been damaged.",
+        "Perhaps it is damaged, maybe it was corrupted.",
         "No permission problem came up.",
         "The price of Ada is right.",
     ],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -325,9 +326,13 @@ def _needed(body: Sequence[ast.stmt]) -> Iterator[str]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Try):
-            waiting += [*node.handlers, *node.orelse, *node.finalbody]
+            waiting += [*node.orelse, *node.finalbody]
             if not any(_catches_import(each) for each in node.handlers):
-                waiting += node.body
+                waiting += [*node.handlers, *node.body]
+            elif not _in_library(node.body):
+                waiting += node.handlers
+        elif isinstance(node, ast.If) and _in_library(_for_newer_versions(node)):
+            continue
         elif isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING":
             waiting += node.orelse
         elif isinstance(node, ast.Import):
@@ -337,6 +342,20 @@ def _needed(body: Sequence[ast.stmt]) -> Iterator[str]:
                 yield (node.module or "").partition(".")[0]
         elif not isinstance(node, ast.expr):
             waiting += ast.iter_child_nodes(node)
+
+
+def _in_library(body: Sequence[ast.stmt]) -> bool:
+    """Return whether code imports from the standard library alone; others stand in for that."""
+    imports = [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)]
+    return bool(body) and imports == [*body] and {*_needed(body)} <= sys.stdlib_module_names
+
+
+def _for_newer_versions(node: ast.If) -> Sequence[ast.stmt]:
+    """Return the branch for newer versions of Python; empty if the condition is another one."""
+    test = node.test
+    if not isinstance(test, ast.Compare) or last_name(test.left) != "version_info":
+        return ()
+    return node.orelse if isinstance(test.ops[0], ast.Lt | ast.LtE) else node.body
 
 
 def _catches_import(handler: ast.ExceptHandler) -> bool:
