@@ -52,7 +52,7 @@ PROBES = (
     Probe("mutants", "No mutant passes.", failing.mutants),
     Probe(
         "messages",
-        "Its message checks accept good texts and refuse bad ones.",
+        "Its message checks, and those of giving up, accept good texts and refuse bad ones.",
         messages.calibrated,
     ),
     Probe(
