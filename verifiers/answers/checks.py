@@ -285,8 +285,8 @@ def gave_up(
     Channel: trace. For tasks with ``abstain = true``. The category and the subject decide, and the
     free words must not contradict the causes that hold. A reason without a category, or with
     `other`, is judged by its text: it has the words of `reason`, in any order, also as parts of
-    longer ones, or names a `subject` of `true` if there are none, and no fact of `forbids`. Facts
-    are those of `mentions`.
+    longer ones, or names a `subject` of `true` if `reason` is empty, and no fact of `forbids`.
+    Facts are those of `mentions`.
 
     Example:
         use = "answers.gave_up"
