@@ -24,16 +24,16 @@ GIVE_UP: Final = "give_up"
 
 CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "missing_data": "something that the task needs does not exist or was never recorded",
-        "locked": "it is there, but locked or encrypted, and its password or key is not known",
-        "damaged": "it is there, but broken or in a form that nothing here reads",
-        "no_permission": "the account in use has no right to do it",
-        "forbidden_by_rule": "it could be done, but a rule, a policy or a law forbids it",
-        "contradiction": "the request contradicts itself or another instruction",
-        "unclear_request": "the request says too little to act on, or may mean several things",
-        "already_done": "what is asked for is so already",
-        "missing_function": "a program, service or function that it needs is absent or fails",
-        "other": "none of these; the reason says what",
+        "missing_data": "it does not exist or was never recorded",
+        "locked": "it is there, and its password or key is not known",
+        "damaged": "it is there and cannot be read",
+        "no_permission": "the account has no right to do it",
+        "forbidden_by_rule": "a rule or law forbids it",
+        "contradiction": "the request contradicts itself",
+        "unclear_request": "the request says too little",
+        "already_done": "it is so already",
+        "missing_function": "a program or function is absent or fails",
+        "other": "told in the reason",
     }
 )
 """The obstacles that there may be, each with the description that agents see."""
@@ -73,19 +73,18 @@ def give_up_schema() -> dict[str, Json]:
             "category": {
                 "type": "string",
                 "enum": list(CATEGORIES),
-                "description": f"What stands in the way. {told}",
+                "description": f"What stands in the way: {told}",
             },
             "subject": {
                 "type": "string",
                 "minLength": 1,
                 "maxLength": SUBJECT_CHARS,
-                "description": "What exactly the category is said of, as precisely as the task "
-                "names it: a file, a record, a field, a person, a rule, a part of the request",
+                "description": "What exactly it is said of: a file, record, field, person or rule",
             },
             "reason": {
                 "type": "string",
                 "minLength": 1,
-                "description": "Why, in a few sentences, with all that the task asks to be told",
+                "description": "Why, with all that the task asks to be told",
             },
         },
         "required": list(_NAMES),

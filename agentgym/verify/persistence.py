@@ -62,7 +62,14 @@ _PLACES: Final = (
 _WHAT: Final = re.compile("|".join(f"(?P<p{n}>{places})" for n, (_, places) in enumerate(_PLACES)))
 # Programs that read a folder leave these out.
 _BACKUP: Final = re.compile(r".*(?:~|\.bak|\.orig|\.old|\.save|\.disabled|\.dpkg-\w+)")
-_PATH: Final = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+_PATH: Final[tuple[str, ...]] = (
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+)
 """Folders of programs in the order in which a shell looks into them."""
 
 _OWN_PROGRAMS: Final = re.compile(rf"{_HOME}(?:\.local/)?bin")
