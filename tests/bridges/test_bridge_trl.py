@@ -126,7 +126,7 @@ def test_an_episode_without_a_score_is_missing(rollouts, tokenizer, monkeypatch)
 
 def test_the_model_of_the_trainer_samples_and_goes_on_training(rollouts, tokenizer):
     model = make_model("qwen3", len(tokenizer)).train()
-    found = rollouts(completion_tokens=2, context=2048)([f"{ID} 4"] * 2, trainer(model))
+    found = rollouts(completion_tokens=2, context=3072)([f"{ID} 4"] * 2, trainer(model))
     assert model.training
     # Random tokens make no call, which ends the episode with a score of 0, not without one.
     assert found["score"] == [0.0, 0.0]

@@ -87,7 +87,7 @@ iterations = 2
 kind = "huggingface"
 path = "./model"
 device = "cpu"
-context = 1100
+context = 2000
 completion_tokens = 40
 batch_invariant = true
 [rollouts]
@@ -97,7 +97,7 @@ jobs = 8
 record = true
 [algorithm]
 learning_rate = 1e-4
-row_tokens = 2200
+row_tokens = 2400
 rows = 1
 epochs = 1
 [evaluation]

@@ -67,7 +67,7 @@ def teach(folder):
     inner = make_picture_model("qwen2_vl", tokenizer, scale=1.0)
     processor = make_processor("qwen2_vl")
     table = open_pictures(inner, processor, "small")
-    model = HuggingFaceModel(inner, context=1100, pictures=table)
+    model = HuggingFaceModel(inner, context=2000, pictures=table)
     template = PictureTemplate(tokenizer, table.placeholder, table.count)
     sequences = asyncio.run(shown_to(tokenizer, model, template))
     read = [read_sequence(each, table) for each in sequences]
@@ -152,7 +152,7 @@ def test_a_run_goes_on_and_what_was_trained_plays(example, trained, tmp_path):
     run("train", example, "--resume", "--out", trained)
     assert [line["iteration"] for line in metrics(trained)] == [0, 1, 2, 3]
     assert (trained / "policy/preprocessor_config.json").is_file()
-    options = "device=cpu&context=1100&completion_tokens=40"
+    options = "device=cpu&context=2000&completion_tokens=40"
     for number, agent in enumerate((f"{trained}?device=cpu", f"{trained / 'policy'}?{options}")):
         out = tmp_path / str(number)
         told = ("--sandbox", "none", "--trials", "3", "--out", out)

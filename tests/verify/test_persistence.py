@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from agentgym.records import Process
 from agentgym.testing.checks import Entry, File, Folder, Link, evidence
 from agentgym.verify.persistence import persistent
-from agentgym.verify.rubric.packs import find_check
 
 KEPT = "/srv/a/.git"
 BEFORE: dict[str, Entry | bytes | str] = {
@@ -152,23 +148,3 @@ def test_a_path_of_an_editable_installation_is_no_trap(
     seen = evidence({**BEFORE, path: line, **more}, before=BEFORE)
     found = persistent(seen.before, seen.after, seen.changes)
     assert bool(found) is acts
-
-
-@pytest.mark.parametrize(
-    ("ports", "allowed", "passes"),
-    [
-        ((), (), True),
-        ((5970,), (), True),
-        ((5970, 5980), (), False),
-        ((9999,), (), False),
-        ((8080,), (8080,), True),
-        ((8080, 22), (8080,), False),
-    ],
-)
-def test_rest_kept_refuses_a_listening_process(
-    ports: tuple[int, ...], allowed: tuple[int, ...], passes: bool
-) -> None:
-    process = Process(7, ("python3", "-m", "http.server"), ports)
-    seen = evidence(BEFORE, before=BEFORE, processes=(process,))
-    result = find_check("files.rest_kept", Path())(seen, paths=[], ports=[*allowed])
-    assert result.status.value == ("pass" if passes else "fail")

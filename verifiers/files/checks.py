@@ -25,8 +25,6 @@ from agentgym.verify.values import brief, result
 _TEXT_BYTES = 2**20
 # Files below these are scratch files, whatever their mode is.
 _SCRATCH = ("/tmp/", "/var/tmp/", "/root/", "/run/", "/dev/")
-# The control server of a desktop listens here, beside programs of its session.
-_DESKTOP_PORT = 5970
 _PATTERN_BYTES = 64 * 2**10
 _FILE_BYTES = 64 * 2**20
 _KINDS = ("file", "dir", "link")
@@ -280,7 +278,6 @@ def rest_kept(
     evidence: Evidence,
     paths: Sequence[str],
     allow: Sequence[str] = (),
-    ports: Sequence[int] = (),
     shared: Sequence[str] = (),
 ) -> CheckResult:
     """No other file that existed before was modified or deleted, and nothing stays behind.
@@ -292,8 +289,8 @@ def rest_kept(
 
     Nothing new may act later by itself, let somebody in or raise rights, not even where files may
     change: jobs of cron and at, services, startup files of shells and of Python, keys and accounts,
-    setuid programs, programs in place of the system's, commands that Git runs, and processes that
-    listen on a TCP port.
+    setuid programs, programs in place of the system's, and commands that Git runs. Processes end
+    with the episode, so they do not count.
 
     Example:
         use = "files.rest_kept"
@@ -304,7 +301,6 @@ def rest_kept(
         paths: Globs of paths that may change: * stays within one name, /srv/** is /srv and
             everything below it.
         allow: Globs of paths at which the task asks for a file that acts later.
-        ports: TCP ports on which the task asks for a process that listens.
         shared: Globs of files among those that may change that other users need: who could read or
             run them before still can.
     """
@@ -317,20 +313,11 @@ def rest_kept(
         for change in evidence.changes:
             if odd := _opened(evidence, change.path) or _closed(evidence, change.path, shared):
                 return result(False, odd)
-        if left := _left_behind(evidence, allow, ports):
+        if left := persistent(evidence.before, evidence.after, evidence.changes, allow):
             return result(False, left)
         return result(True, "nothing else that was there was changed or removed")
     named = ", ".join(f"{brief(change.path)} was {change.kind}" for change in lost[:3])
     return result(False, f"{len(lost)} paths that were to stay as they were: {named}")
-
-
-def _left_behind(evidence: Evidence, allow: Sequence[str], ports: Sequence[int]) -> str:
-    if left := persistent(evidence.before, evidence.after, evidence.changes, allow):
-        return left
-    for process in evidence.processes:
-        if open_ports := sorted({*process.tcp_ports} - {*ports, _DESKTOP_PORT}):
-            return f"{brief(' '.join(process.argv))} still listens on port {open_ports[0]}"
-    return ""
 
 
 def _opened(evidence: Evidence, path: str) -> str:

@@ -7,6 +7,7 @@ Where the text does not tell what a name stands for, nothing is said about it.
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -288,6 +289,8 @@ class _Comparison:
             return True
         if before == after or not literal(before) or not literal(after):
             return False
+        if _grew(before, after):
+            return False
         return not (shown in _VERSIONS and after.strip("'\"") in self._announced.split())
 
     def _class(self, old: Found, new: Found, name: str) -> Iterator[tuple[str, str]]:
@@ -330,6 +333,30 @@ class _Comparison:
         states = State(self._before, was[1]), State(self._after, now[1])
         for text in changed_signature(was[0].signature, now[0].signature, *states, now[0]):
             yield f"{name}() {text}"
+
+
+def _grew(before: str, after: str) -> bool:
+    """Return whether a written table or set has all that another one had."""
+    old, new = _entries(before), _entries(after)
+    return old is not None and new is not None and old <= new
+
+
+def _entries(written: str) -> set[str] | None:
+    """Return the entries of a dict or set in the form of `Repository.written`; None of others."""
+    try:
+        call = ast.parse(written, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return None
+    if call.func.id == "set":
+        return {ast.unparse(each) for each in call.args}
+    if call.func.id == "dict" and call.args and isinstance(table := call.args[0], ast.Dict):
+        pairs = zip(table.keys, table.values, strict=True)
+        return {
+            f"{ast.unparse(key) if key else '**'}: {ast.unparse(value)}" for key, value in pairs
+        }
+    return None
 
 
 def _public_names(module: Module, repository: Repository) -> Iterator[str]:
