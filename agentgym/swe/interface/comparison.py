@@ -352,7 +352,7 @@ def _entries(written: str) -> set[str] | None:
     if call.func.id == "set":
         return {ast.unparse(each) for each in call.args}
     if call.func.id == "dict" and call.args and isinstance(table := call.args[0], ast.Dict):
-        pairs = zip(table.keys, table.values, strict=True)
+        keys = [ast.unparse(key) if key else "**" for key in table.keys]
         return {
             f"{ast.unparse(key) if key else '**'}: {ast.unparse(value)}" for key, value in pairs
         }
