@@ -159,3 +159,16 @@ def test_who_leaves_is_found_without_a_look_at_the_others(bus):
     compared.clear()
     bus.unsubscribe(NAMES[5])
     assert len(compared) < len(NAMES) / 2
+
+
+@pytest.mark.parametrize("gone", [[0], [3, 4, 20], range(12)])
+def test_who_comes_after_somebody_left_is_the_last(gone):
+    bus, seen = Bus(), []
+    for number in range(24):
+        bus.subscribe("a/b", lambda topic, message, number=number: seen.append(number), name=f"n{number}")
+    for number in gone:
+        bus.unsubscribe(f"n{number}")
+    for number in range(24, 28):
+        bus.subscribe("#", lambda topic, message, number=number: seen.append(number), name=f"n{number}")
+    bus.publish("a/b", 1)
+    assert seen == [number for number in range(28) if number not in gone]

@@ -166,3 +166,17 @@ def test_a_long_closure_does_not_end_a_job():
     assert days(daily, "2026-01-01", 2, closed) == ["26-01-02", "26-05-05"]
     made = Scheduler([daily], closed).advance(datetime(2026, 5, 5, 12))
     assert [f"{due:%m-%d}" for _, due in made] == ["01-02", "05-05"]
+
+
+def test_the_last_year_of_a_century_is_no_leap_year():
+    yearly = Job("a", "yearly at 08:00", start="2088-02-29")
+    assert [f"{run:%Y-%m-%d}" for run in next_runs(yearly, datetime(2096, 2, 1), 5)] == [
+        "2096-02-29", "2097-02-28", "2098-02-28", "2099-02-28", "2100-02-28",
+    ]
+    assert days(job("monthly on 31", "2099-12-31"), "2100-01-01", 3) == ["00-01-31", "00-02-28", "00-03-31"]
+
+
+@pytest.mark.parametrize(("late_s", "made"), [(0.5, 1), (0.25, 0)])
+def test_a_run_may_be_late_by_a_part_of_a_second(late_s, made):
+    scheduler = Scheduler([job("every day", "2026-01-05", catch_up="none", late_s=late_s)])
+    assert len(scheduler.advance(datetime(2026, 1, 5, 8, 0, 0, 500_000))) == made

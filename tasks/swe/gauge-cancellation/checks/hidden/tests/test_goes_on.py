@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 
@@ -217,3 +218,53 @@ def test_names_are_what_stands_in_the_file(tmp_path, capsys):
         [sys.executable, "-m", "gauge", tmp_path / "v.csv"], env={**os.environ, **plain}, capture_output=True
     )
     assert (done.returncode, done.stderr) == (0, b"") and "\nüber " in done.stdout.decode()
+
+
+def test_the_total_is_that_of_now():
+    groups = Groups()
+    groups.add("a", 1)
+    assert groups.total.count == 1
+    groups["a"].add(5)
+    groups["b"].add(9)
+    assert (groups.total.count, groups.total.mean, groups.total.most) == (3, 5, 9)
+    other = Moments()
+    other.add(1)
+    groups["c"].merge(other)
+    groups.total.add(100)
+    assert (groups.total.count, groups.total.most) == (4, 9)
+
+
+@pytest.mark.parametrize("kind", ["moments", "merged", "groups", "line", "window"])
+def test_values_are_not_kept(kind):
+    groups, line, window = Groups(), Line(), Window(10)
+    moments, one = Moments(), Moments()
+    one.add(3.5)
+    add = {
+        "moments": lambda value: moments.add(value, 2),
+        "merged": lambda value: moments.merge(one),
+        "groups": lambda value: groups.add("a", value),
+        "line": lambda value: line.add(value, -value),
+        "window": window.add,
+    }[kind]
+    add(0.5)
+    tracemalloc.start()
+    try:
+        for number in range(10_000):
+            add(number + 0.25)
+        assert tracemalloc.get_traced_memory()[0] < 50_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-9])
+def test_a_line_through_pairs_that_lie_close_together(step):
+    line = Line()
+    for number in range(5):
+        line.add(number * step, 2 * number)
+    assert line.slope == pytest.approx(2 / step)
+    assert line.correlation == pytest.approx(1)
+    across = Line()
+    for number in range(5):
+        across.add(number, 3 * number * step)
+    assert across.slope == pytest.approx(3 * step)
+    assert across.correlation == pytest.approx(1)

@@ -173,3 +173,9 @@ def test_what_is_no_tag_and_no_artifact(run, tmp_path):
     (tmp_path / "manifest.txt").write_text("#web 3 a\n#\napi 2 a\nlast# 1 b\n")
     assert run("plan", "--tag", "2", "--tag", "api", "--tag", "b", "x") == ["last#@x-eu-1 (timeout 30, verified)"]
     assert run("plan", "--tag", "a", "x") == ["api@x-eu-1 api@x-eu-2 (timeout 30, verified)"]
+
+
+def test_a_comma_in_an_option_belongs_to_its_text(run, tmp_path):
+    (tmp_path / "manifest.txt").write_text("web 1 a,b\napi 1 a\ndb,old 1 b\n")
+    assert run("plan", "--tag", "a,b", "live") == ["web@live-eu-1 (timeout 30, verified)"]
+    assert run("plan", "--jobs", "9", "--skip", "db,old", "--skip", "web", "live") == ["api@live-eu-1 (timeout 30, verified)"]

@@ -230,3 +230,12 @@ def test_a_damaged_block_at_the_beginning_is_cut_off(path):
     block = packed(raw(1, b"one"), size=3)
     path.write_bytes(b"INK\x02" + block)
     assert recover(path) == len(block) and path.read_bytes() == b"INK\x02"
+
+
+@pytest.mark.parametrize("size", [100_000, 3_000_000])
+def test_what_waits_is_one_block_however_much_it_is(path, size):
+    with Writer(path, buffer=50_000_000, compress=True) as log:
+        for _ in range(4):
+            log.append(b"a" * size)
+    assert [record.offset for record in Reader(path)] == [4] * 4
+    assert path.stat().st_size < size

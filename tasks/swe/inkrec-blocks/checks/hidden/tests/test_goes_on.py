@@ -249,3 +249,14 @@ def test_the_command(tmp_path, capsys):
         with pytest.raises(SystemExit) as ended:
             main(words)
         assert ended.value.code == 2 and capsys.readouterr().err.startswith("usage: inkrec")
+
+
+@pytest.mark.parametrize("options", [{}, {"compress": True}])
+def test_each_iteration_reads_the_file_anew(tmp_path, options):
+    path = tmp_path / "log.ink"
+    reader = Reader(path)
+    for line in (b"first " * 50, b"other " * 50, b"and a longer one " * 50):
+        path.unlink(missing_ok=True)
+        with Writer(path, **options) as log:
+            log.append(line)
+        assert [record.data for record in reader] == [line]

@@ -159,3 +159,10 @@ def test_files_are_utf_8_wherever(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     text = names[0].read_text(encoding="utf-8")
     assert text.count("boat: Möwe\n") == 1 and "note: größer\n" in text
+
+
+@pytest.mark.parametrize("note", ["two spaces at the end  ", "a\ttab\t", "007 ", "2026-03-01 "])
+def test_spaces_at_the_end_of_a_note_stay(run, note):
+    text = f"{OLD}note: {note}\n"
+    run("add", text, new="berth: B1\nboat: Other\nfrom: 2026-05-01\nphone: 12  \n")
+    assert f"note: {note}\n" in run.file() and run.file().endswith("phone: 12  \n")

@@ -195,3 +195,10 @@ def test_files_are_utf_8_wherever(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "filters"], env={**os.environ, **plain}, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
     assert (tmp_path / "filters").read_text(encoding="utf-8") == "neu: a = größer\nsüd: a = größer\n"
+
+
+@pytest.mark.parametrize(("written", "value"), [("C:\\new", "C:new"), ("a\\tb\\r", "atbr"), ("\\x41", "x41"), ("a\\\\n", "a\\n")])
+def test_a_backslash_stands_for_what_it_stood_for(tmp_path, written, value):
+    path = tmp_path / "filters"
+    path.write_text(f'old: folder = "{written}"\n', encoding="utf-8")
+    assert Saved(path).load("old").matches({"folder": value})

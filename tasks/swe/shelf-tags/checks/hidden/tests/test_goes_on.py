@@ -111,3 +111,25 @@ def test_the_message_about_the_limit_names_what_was_given():
     with pytest.raises(ValueError) as told:
         Shelf(limit=0)
     assert str(told.value) == "limit: expected at least 1, got 0"
+
+
+def test_none_is_a_value_like_any_other(shelf):
+    for key in "abc":
+        shelf.put(key, None, tags=["t"])
+    assert shelf.get("a", 5) is None and shelf.stats.hits == 1
+    assert "b" in shelf and len(shelf) == 3
+    assert shelf.drop("b") and not shelf.drop("b")
+    assert shelf.drop_tag("t") == 2 and shelf.stats.dropped == 3
+
+
+@pytest.mark.parametrize("content", [None, "{", "no JSON\n"])
+def test_a_file_that_cannot_be_loaded_changes_nothing(shelf, tmp_path, content):
+    path = tmp_path / "shelf"
+    if content is not None:
+        path.write_text(content)
+    shelf.put("a", 1, tags=["t"])
+    shelf.put("b", 2)
+    with pytest.raises((OSError, ValueError)):
+        shelf.load(path)
+    assert list(shelf) == ["a", "b"] and shelf.tags() == ["t"]
+    assert shelf.get("a") == 1 and shelf.drop_tag("t") == 1

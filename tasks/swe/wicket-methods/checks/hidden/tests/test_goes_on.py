@@ -83,3 +83,27 @@ def test_without_a_client(app):
     environ = {"REQUEST_METHOD": "HEAD", "PATH_INFO": "/books/2", "wsgi.input": io.BytesIO()}
     body = b"".join(app(environ, lambda status, headers: started.append((status, dict(headers)))))
     assert body == b"" and started == [("200 OK", {"X-Number": "3", "Content-Length": "10"})]
+
+
+@pytest.mark.parametrize("mounted_first", [True, False])
+def test_options_goes_where_a_get_of_the_path_goes(mounted_first):
+    app, books = App(), Router()
+
+    @books.use
+    def marked(request, next):
+        response = Response.of(next(request))
+        response.headers["X-Router"] = "books"
+        return response
+
+    @books.get("/{number:int}")
+    def book(request, number):
+        return {"number": number}
+
+    if mounted_first:
+        app.mount("/books", books)
+    app.get("/{rest:path}")(lambda request, rest: {"rest": rest})
+    if not mounted_first:
+        app.mount("/books", books)
+    for method in ("GET", "HEAD", "OPTIONS"):
+        assert Client(app).request(method, "/books/7").headers.get("X-Router") == "books"
+        assert "X-Router" not in Client(app).request(method, "/music").headers

@@ -55,3 +55,12 @@ def test_values_are_escaped_and_types_are_as_before(client, site):
     (site / "releases" / "42" / "data").write_bytes(b"\0")
     kinds = [client.get(f"/static/{name}").headers["Content-Type"] for name in ("data", "news.txt", "hello.html")]
     assert kinds == ["application/octet-stream", "text/plain", "text/html"]
+
+
+def test_a_file_that_changes_is_served_as_it_is(client, site):
+    pages, folder = Pages(site / "public"), site / "releases" / "42"
+    for number in range(4):
+        (folder / "news.txt").write_text(f"news {number}")
+        (folder / "hello.html").write_text(f"<p>{number}</p>")
+        assert client.get("/static/news.txt").body == b"news %d" % number
+        assert pages.show("hello").body == b"<p>%d</p>" % number
