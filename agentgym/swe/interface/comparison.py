@@ -353,9 +353,8 @@ def _entries(written: str) -> set[str] | None:
         return {ast.unparse(each) for each in call.args}
     if call.func.id == "dict" and call.args and isinstance(table := call.args[0], ast.Dict):
         keys = [ast.unparse(key) if key else "**" for key in table.keys]
-        return {
-            f"{ast.unparse(key) if key else '**'}: {ast.unparse(value)}" for key, value in pairs
-        }
+        values = map(ast.unparse, table.values)
+        return {f"{key}: {value}" for key, value in zip(keys, values, strict=True)}
     return None
 
 
