@@ -140,7 +140,8 @@ def given_up(evidence: Evidence) -> GiveUp | None:
 
 def told_give_up(said: GiveUp) -> str:
     """Return what the agent is told about its `give_up`."""
-    return f"gave up: {said.category}, {said.subject}" if said.category else "gave up"
+    # Not the subject: checks ask what the agent has been shown.
+    return f"gave up: {said.category}" if said.category else "gave up"
 
 
 def _spread(arguments: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -79,6 +79,7 @@ _GIT_SETTINGS: Final = re.compile(rf"/etc/gitconfig|{_HOME}(?:\.gitconfig|\.conf
 _HOOK: Final = re.compile(r"(.+)/hooks/[^/]+(?<!\.sample)")
 _RIGHTS: Final = 0o4000
 _GROUP_RIGHTS: Final = 0o2010
+_ANY_RIGHTS: Final = 0o6000
 
 
 def persistent(
@@ -116,7 +117,7 @@ def _placed(before: FileTree, after: FileTree, path: str) -> str:
 
 def _privileged(before: FileTree, after: FileTree, path: str) -> str:
     stat = after.stat(path, follow=False)
-    if stat is None or stat.kind != "file":
+    if stat is None or stat.kind != "file" or not stat.mode & _ANY_RIGHTS:
         return ""
     old = before.stat(path, follow=False)
     had = 0 if old is None or old.kind != "file" else old.mode
@@ -147,7 +148,7 @@ def _shadowing(before: FileTree, after: FileTree, path: str) -> str:
 def _searched(before: FileTree, after: FileTree, path: str) -> str:
     """Look for code in a file that tells Python of folders, as an editable installation leaves."""
     found = _SEARCHED.fullmatch(path)
-    stat = after.stat(path, follow=False)
+    stat = after.stat(path, follow=False) if found else None
     if found is None or stat is None or stat.kind == "dir":
         return ""
     loaded = "is loaded into every program of Python"

@@ -71,7 +71,7 @@ async def test_a_refused_field_is_a_step_and_the_next_call_ends_the_episode(fold
     assert "'no_permission'" in episode.steps[0].observation.text, "it says what there is"
     last = await episode.step(Action("give_up", {**RIGHT, "category": "No permission"}))
     assert last.terminated and last.verdict.outcome and len(episode.steps) == 4
-    assert last.observation.text == "gave up: no_permission, the ledger"
+    assert last.observation.text == "gave up: no_permission"
 
 
 async def test_refused_fields_use_up_the_steps(folder):

@@ -104,7 +104,7 @@ def test_the_fields_are_those_of_the_last_call():
     said = given_up(evidence({}, steps=[step(FIELDS)], gave_up=WHY))
     assert said == GiveUp(WHY, "locked", "q3.zip")
     assert said.words == "q3.zip\nIt wants a password."
-    assert told_give_up(said) == "gave up: locked, q3.zip"
+    assert told_give_up(said) == "gave up: locked"
     assert given_up(evidence({}, steps=[step(FIELDS)])) is None
 
 
