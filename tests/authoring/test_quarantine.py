@@ -134,9 +134,10 @@ def connect(name):
     with socket.socket(socket.AF_UNIX) as mine:
         return mine.connect_ex(name)
 import helper, helpers.inner
+os.chdir(sys.argv[1])  # the name of a socket is short
 found = {
     "seen": sorted(os.listdir(sys.argv[1])),
-    "connected": connect(sys.argv[1] + "/service"),
+    "connected": connect("service"),
     "agentgym": bool(__import__("agentgym")),
 }
 Path(sys.argv[2]).write_text(json.dumps(found))
@@ -154,7 +155,7 @@ def test_of_a_folder_of_sources_only_its_modules_are_there(tmp_path, monkeypatch
     monkeypatch.setattr(module, "_ENTRY", "import sys; sys.path.insert(0, sys.argv[1])\n" + LOOK)
     monkeypatch.syspath_prepend(str(sources))
     with socket.socket(socket.AF_UNIX) as service, Quarantine([task]) as quarantine:
-        monkeypatch.chdir(sources)  # the name of a socket is short
+        monkeypatch.chdir(sources)
         service.bind("service")
         os.chmod("service", 0o777)
         service.listen()
