@@ -188,9 +188,11 @@ class Quarantine:
             dict.fromkeys([*map(Path, _SYSTEM), *_python(), *_catalogues(), *self._folders])
         )
         here = _working_directory()
-        for path in [*seen, Path(self._cache.name), *([here / "x"] if here else [])]:
-            for parent in reversed(path.parents[:-1]):
-                yield from ("--perms", "0755", "--dir", str(parent))
+        inside = [*seen, Path(self._cache.name), *([here / "x"] if here else [])]
+        # bubblewrap takes 9,000 arguments at most, and each module is a mount.
+        folders = [parent for path in inside for parent in reversed(path.parents[:-1])]
+        for folder in dict.fromkeys(folders):
+            yield from ("--perms", "0755", "--dir", str(folder))
         for path in seen:
             if path.is_symlink():
                 yield from ("--symlink", os.readlink(path), str(path))

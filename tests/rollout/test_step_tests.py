@@ -97,9 +97,9 @@ async def test_each_edit_is_scored_beside_the_agent(environment, store):
     assert [(grade.step, grade.label) for grade in grading.grades] == [
         *((1, "better"), (4, "worse"), (5, "better"))
     ]
-    # Two of 22 hidden tests pass; without `put`, 15 of the 22 tests that passed before fail.
+    # Two of 22 hidden tests pass; without `put`, 19 of the 26 tests that passed before fail.
     share = 2 / 22
-    lost = share * 15 / 22
+    lost = share * 19 / 26
     assert [grade.value for grade in grading.grades] == pytest.approx([share, -lost, lost])
     assert grading.grades[-1].measures == {
         "progress": pytest.approx(share),
