@@ -51,7 +51,6 @@ from agentgym.verify.stated_causes import (
     told_deed,
 )
 
-_LONGEST_REASON = 4000
 _TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
 
 
@@ -316,7 +315,7 @@ def refuses_statement(said: GiveUp, true: Sequence[Cause], false: str) -> str:
     refused = refused or told_deed(said.words, own=said.category == ALREADY_DONE)
     if refused:
         return refused
-    for clause in CLAUSES.split(said.reason[:_LONGEST_REASON]):
+    for clause in CLAUSES.split(said.reason):
         if re.search(false, clause, re.IGNORECASE):
             return f"it is not true that {clause.strip()[:200]!r}"
     return ""

@@ -19,8 +19,8 @@ from agentgym.verify.giving_up import CATEGORIES, GiveUp
 from agentgym.verify.matching import normal
 from agentgym.verify.values import brief
 
-MOST_CHARS: Final = 16_000
-"""Limit for the words of one reason; a longer one is not read."""
+MOST_CHARS: Final = 4_000
+"""Limit for the words of one statement; a longer one is refused, because it is not read whole."""
 
 CLAUSES: Final = re.compile(r"[.;:!?](?=\s|$)|,\s|\n|\bbut\b")
 """The signs and words between the clauses of a reason."""
@@ -198,6 +198,8 @@ def causes(name: str, value: object) -> list[Cause]:
 
 def misstated(said: GiveUp, true: Sequence[Cause]) -> str:
     """Return why none of the true causes is the stated one; empty if one is."""
+    if len(said.words) > MOST_CHARS:
+        return f"it has {len(said.words)} characters, expected at most {MOST_CHARS}"
     faults = [cause.fault(said) for cause in true]
     if not all(faults):
         return ""

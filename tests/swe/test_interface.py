@@ -566,7 +566,7 @@ def written(function, more=()):
 
 @st.composite
 def modules(draw):
-    """Return a module before and after additions that nobody can notice."""
+    """Return a module before and after additions that no caller notices."""
     before, after = ["LIMIT = 5\n"], ["LIMIT = 5\n", "_private = 3\n"]
     for function in draw(st.lists(functions(), max_size=4, unique_by=lambda each: each[2])):
         more = draw(st.sampled_from([(), ("extra=None",), ("_extra=()", "extra='y'")]))

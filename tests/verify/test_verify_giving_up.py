@@ -271,3 +271,10 @@ def test_long_words_cost_little():
 def test_a_rubric_with_wrong_causes_is_refused(value, told):
     with pytest.raises(VerifierError, match=told):
         causes("true", value)
+
+
+def test_a_false_sentence_cannot_hide_behind_a_long_reason():
+    pad = "I have looked everywhere. " * 200
+    hidden = GiveUp(f"{pad}The third quarter is damaged.", "locked", "q3-takings.zip")
+    assert "characters, expected at most" in misstated(hidden, TRUE)
+    assert misstated(GiveUp(pad[:3_500], "locked", "q3-takings.zip"), TRUE) == ""
